@@ -1,6 +1,7 @@
 """Performance: findings with their fix, dismissal, statements with plans, sessions and locks, indexes and sizes."""
 
 import asyncio
+import re
 from collections.abc import Iterator
 
 import psycopg
@@ -41,12 +42,9 @@ def blocked(server: Platform) -> Iterator[psycopg.Connection[tuple[object, ...]]
 async def test_a_finding_is_fixed_by_a_migration(window: DashboardWindow, server: Platform) -> None:
     page = window.page
     await window.open("performance")
-    findings = page.get_by_role("grid", name="All findings")
-    row = (
-        findings.get_by_role("row")
-        .filter(has_text="public.open_notes")
-        .filter(has_text="without row level security")
-    )
+    findings = page.get_by_role("region", name="All findings")
+    kind = findings.get_by_role("grid", name="Served table without row level security")
+    row = kind.get_by_role("row").filter(has_text="public.open_notes")
     await row.wait_for()
     await window.screenshot("performance")
     await window.check_accessibility()
@@ -71,7 +69,7 @@ async def test_a_finding_is_fixed_by_a_migration(window: DashboardWindow, server
 async def test_a_finding_is_dismissed_with_a_reason_and_restored(window: DashboardWindow) -> None:
     page = window.page
     await window.open("performance?kind=PERFORMANCE")
-    row = page.get_by_role("grid", name="All findings").get_by_role("row").filter(has_text=_HOSTILE)
+    row = page.get_by_role("region", name="All findings").get_by_role("row").filter(has_text=_HOSTILE)
     await row.click()
     panel = page.get_by_role("dialog", name="Table without a primary key")
     await expect(panel.get_by_text(f'Table public."{_HOSTILE}" has no primary key')).to_be_visible()
@@ -136,7 +134,7 @@ async def test_a_statement_that_waits_for_a_lock_is_cancelled(
 async def test_duplicate_indexes_and_sizes_are_listed(window: DashboardWindow) -> None:
     page = window.page
     await window.open("performance/indexes")
-    advised = page.get_by_role("grid", name="Unused and duplicate indexes")
+    advised = page.get_by_role("region", name="Unused and duplicate indexes")
     await advised.get_by_role("row").filter(has_text="public.open_notes").first.wait_for()
     await page.get_by_label("Find an index or a table").fill("open_notes")
     indexes = page.get_by_role("grid", name="All indexes")
@@ -157,11 +155,46 @@ async def test_duplicate_indexes_and_sizes_are_listed(window: DashboardWindow) -
     await window.check_narrow()
 
 
+async def test_an_index_is_found_tried_and_becomes_a_migration(
+    window: DashboardWindow, server: Platform
+) -> None:
+    page = window.page
+    server.psql(
+        "create table public.parcels (id bigint primary key, hub int, weight int);"
+        " insert into public.parcels select n, n % 2000, n from generate_series(1, 30000) n; analyze public.parcels"
+    )
+    server.psql("select id from public.parcels where hub = 7")
+    await window.open("performance/indexes")
+    await page.get_by_role("button", name="Look for indexes").click()
+    found = page.get_by_role("grid", name="Indexes that statements ask for")
+    await (
+        found.get_by_role("row").filter(has_text="create index concurrently on public.parcels (hub)").click()
+    )
+    panel = page.get_by_role("dialog", name="Proposed index")
+    await panel.get_by_role("button", name="Try it").click()
+    saved = panel.locator(".figure").filter(has=page.get_by_text("Saved", exact=True))
+    await expect(saved.locator(".figure-value")).to_have_text(re.compile(r"^[89]\d%$"))
+    await expect(panel.get_by_role("region", name="SQL of the fix")).to_contain_text(
+        "Tried on a copy of the rows: cost"
+    )
+    await panel.get_by_text("Both plans").click()
+    await window.screenshot("performance-index")
+    await window.check_accessibility()
+    await panel.get_by_label("Name of the migration").fill("index_hubs")
+    await panel.get_by_role("button", name="Apply as a migration").click()
+
+    await expect(page.get_by_text("Applied and saved as")).to_be_visible()
+    await expect(found.get_by_role("row").filter(has_text="parcels")).to_have_count(0)
+    [file] = server.data.parent.glob("**/migrations/*_index_hubs.sql")
+    assert "create index concurrently on public.parcels (hub);" in file.read_text()
+    assert "parcels_hub_idx" in server.psql("select indexname from pg_indexes where tablename = 'parcels'")
+
+
 async def test_a_reader_sees_findings_and_no_changes(browser: Browser, server: Platform) -> None:
     async with open_window(browser, server, add_administrator(server, "reader")) as window:
         page = window.page
         await window.open("performance")
-        await page.get_by_role("grid", name="All findings").get_by_role("row").nth(1).click()
+        await page.get_by_role("region", name="All findings").get_by_role("row").nth(1).click()
         await page.get_by_role("dialog").get_by_text("Why it matters").wait_for()
 
         await expect(page.get_by_label("Reason")).to_have_count(0)

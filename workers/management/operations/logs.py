@@ -17,6 +17,8 @@ from broker.logs.lines import StoredLine
 from broker.logs.query import InvalidLogQuery, LogFilter
 from broker.logs.store import FOLDER
 from broker.processes.data_folder import data_folder
+from workers.management.areas.logs.line_texts import line_id, time_text
+from workers.management.areas.logs.query_process import query_lines
 from workers.management.interface import argument_limits as limits
 from workers.management.interface.argument_limits import PageLimit
 from workers.management.interface.errors import ManagementError, invalid_arguments
@@ -30,6 +32,7 @@ _POLL_S = 0.3
 _MOST_SEARCHES = 2
 _MOST_WAITING = 16
 _LONGEST_FILTER = 500
+_LONGEST_SQL, _MOST_SQL_LINES, _MOST_SQL_BYTES = 10_000, 50_000, 2 * 1024 * 1024
 _SEARCHES = ThreadPoolExecutor(_MOST_SEARCHES, "search of logs")
 _waiting: set[object] = set()
 T = TypeVar("T")
@@ -65,6 +68,28 @@ class LogTail(LogFilterArguments, frozen=True, kw_only=True):
     cursor: str = ""
     limit: PageLimit = 500
     wait_s: Annotated[float, limits.number(0, _LONGEST_WAIT_S)] = 20.0
+
+
+class LogSql(LogFilterArguments, frozen=True, kw_only=True):
+    """One SELECT of SQLite over the table `lines`, which has the newest lines that match the filters, at most `lines` of them.
+
+    Its columns: `id`, `at` (RFC 3339, UTC), `at_ms`, `level`, `process`, `kind`, `area`, `status`, `user`, `function`, `request_id`,
+    `duration_ms`, `text`, `fields` (JSON). At most `limit` rows and 2 MiB are returned, and it may take 3 seconds.
+    """
+
+    sql: Annotated[str, limits.text(_LONGEST_SQL)]
+    lines: Annotated[int, limits.number(1, _MOST_SQL_LINES)] = 20_000
+    limit: PageLimit = 500
+
+
+class LogSqlResult(Struct, frozen=True):
+    """Rows of a query, and how many lines it read. Without `is_complete` more lines match; `is_cut`: it has more rows."""
+
+    columns: list[str]
+    rows: list[list[Any]]
+    lines_read: int
+    is_complete: bool
+    is_cut: bool
 
 
 class RequestReference(Struct, frozen=True, forbid_unknown_fields=True):
@@ -160,9 +185,22 @@ async def search_logs(context: OperationContext, arguments: LogSearch) -> LogSea
         counted = await _read(
             lambda: search.histogram(folder, query, arguments.histogram, longest_s=_LONGEST_SEARCH_S)
         )
-        bars = [HistogramBarView(_time_text(bar.at_ms), bar.level, bar.lines) for bar in counted.bars]
+        bars = [HistogramBarView(time_text(bar.at_ms), bar.level, bar.lines) for bar in counted.bars]
         histogram = HistogramView(counted.width_ms / 1000, bars, counted.is_complete)
     return LogSearchResult([_view(line) for line in page.lines], page.next, page.is_complete, histogram)
+
+
+async def query(context: OperationContext, arguments: LogSql) -> LogSqlResult:
+    """Run a SELECT over the newest lines that match."""
+    folder, chosen = _store_folder(context), _filter_of(arguments)
+    limit = _limit(arguments.limit, context.settings.max_rows)
+    if not 1 <= arguments.lines <= _MOST_SQL_LINES:
+        raise invalid_arguments(f"`lines` must be 1 to {_MOST_SQL_LINES}")
+    if not arguments.sql.strip() or len(arguments.sql) > _LONGEST_SQL or "\0" in arguments.sql:
+        raise invalid_arguments(f"`sql` must have 1 to {_LONGEST_SQL} characters")
+    page = await _read(lambda: search.search(folder, chosen, arguments.lines, longest_s=_LONGEST_SEARCH_S))
+    result = await query_lines(page.lines, arguments.sql, limit, _MOST_SQL_BYTES)
+    return LogSqlResult(result.columns, result.rows, len(page.lines), not page.next, result.is_cut)
 
 
 async def lines_of_request(context: OperationContext, arguments: RequestReference) -> RequestLines:
@@ -208,8 +246,8 @@ async def fields(context: OperationContext, arguments: NoArguments) -> LogFields
         },
         state.lines,
         state.bytes,
-        _time_text(state.first_ms) if state.lines else "",
-        _time_text(state.last_ms) if state.lines else "",
+        time_text(state.first_ms) if state.lines else "",
+        time_text(state.last_ms) if state.lines else "",
     )
 
 
@@ -225,6 +263,7 @@ def operations() -> list[Operation]:
             Right.READER,
             lines_of_request,
         ),
+        Operation("logs.sql", "Run a SELECT over log lines", LogSql, LogSqlResult, Right.READER, query),
         Operation("logs.tail", "Wait for new log lines", LogTail, TailResult, Right.READER, tail),
         Operation(
             "logs.fields",
@@ -292,15 +331,11 @@ def _limit(limit: int, most: int) -> int:
     return limit
 
 
-def _time_text(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def _view(line: StoredLine) -> LogLineView:
     record = line.record
     return LogLineView(
-        f"{line.at_ms}.{line.place}",
-        _time_text(line.at_ms),
+        line_id(line),
+        time_text(line.at_ms),
         record.level,
         record.process,
         record.kind,

@@ -152,6 +152,38 @@ export const performance: Translation<typeof performanceTexts> = {
     invalid: "ungültig",
     definition: "Definition",
   },
+  proposals: {
+    title: "Indizes, die Anweisungen brauchen könnten",
+    text:
+      "Die teuersten Anweisungen des Projekts werden geplant, und Tabellen betrachtet, die sie ganz lesen. Nichts wird ausgeführt oder geändert.",
+    look: "Indizes suchen",
+    looking: "Die Anweisungen werden geplant",
+    none: (count) => `Keine der ${count} geplanten Anweisungen braucht einen`,
+    one: "Vorgeschlagener Index",
+    statement: "Anweisung",
+    statements: (count) => count === 1 ? "Für eine Anweisung" : `Für ${count} Anweisungen`,
+    cost: (calls, time) => calls === "1" ? `1 Aufruf dauerte ${time}` : `${calls} Aufrufe dauerten ${time}`,
+    columns: { index: "Index", statements: "Anweisungen", time: "Deren Zeit" },
+  },
+  trial: {
+    title: "Erwarteter Gewinn",
+    text:
+      "Der Plan der Anweisung ohne und mit dem Index, erprobt an einer Kopie von Zeilen, die danach weg ist; die Tabelle wird nur gelesen.",
+    lookup:
+      "Der Plan einer Suche nach diesen Spalten, wie durch den Fremdschlüssel, ohne und mit dem Index, erprobt an einer Kopie von Zeilen, die danach weg ist; die Tabelle wird nur gelesen.",
+    try: "Erproben",
+    trying: "Zeilen werden kopiert, der Index wird erstellt",
+    before: "Kosten ohne ihn",
+    after: "Kosten mit ihm",
+    gain: "Gespart",
+    size: "Größe des Index",
+    tableSize: (bytes, rows) => `Tabelle: ${bytes}, ${rows} Zeilen`,
+    notUsed: "Der Plan benutzt den Index nicht. Er würde nur Platz kosten, und Zeit bei jeder Änderung.",
+    sampled: (share) =>
+      `Die Kosten sind die einer Stichprobe von ${share} der Zeilen. Es zählt ihr Verhältnis; die Größe ist für alle Zeilen geschätzt.`,
+    plans: "Beide Pläne",
+    migration: "Als Migration",
+  },
   tables: {
     title: "Tabellen",
     find: "Tabelle suchen",

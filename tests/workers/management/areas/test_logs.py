@@ -128,3 +128,61 @@ async def test_without_a_store_everything_is_empty(
     assert (await owner.run("logs.search", histogram=5))["lines"] == []
     assert (await owner.run("logs.fields"))["lines"] == 0
     assert (await owner.run("logs.tail"))["next"] == "0.0"
+
+
+async def test_sql_reads_the_lines_of_a_filter(owner: Client, store: LogStore) -> None:
+    counted = await owner.run(
+        "logs.sql",
+        sql="select area, count(*) as lines, max(duration_ms) from lines group by area order by lines desc, area",
+    )
+    of_rest = await owner.run(
+        "logs.sql", sql="select at, fields ->> 'client', status from lines;", area="functions", lines=1
+    )
+    cut = await owner.run("logs.sql", sql="select 9007199254740993, x'00ff', 9e999 from lines", limit=2)
+
+    assert counted["columns"] == ["area", "lines", "max(duration_ms)"]
+    assert counted["rows"] == [["functions", 2, 8.5], ["rest", 2, None], [None, 1, None]]
+    assert (counted["lines_read"], counted["is_complete"], counted["is_cut"]) == (5, True, False)
+    assert of_rest["rows"] == [["2026-09-21T14:13:20.000Z", "10.0.0.1", 500]]
+    assert (of_rest["lines_read"], of_rest["is_complete"]) == (1, False)
+    assert (cut["rows"], cut["is_cut"]) == ([["9007199254740993", "00ff", "inf"]] * 2, True)
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("delete from lines", "only SELECT"),
+        ("attach 'other.db' as other", "only SELECT"),
+        ("pragma table_info(lines)", "only SELECT"),
+        ("select * from pragma_database_list", "only SELECT"),
+        ("select * from sqlite_schema", "only SELECT"),
+        ("select load_extension('x')", "only SELECT"),
+        ("select 1; select 2", "one statement"),
+        ("select missing from lines", "no such column: missing"),
+        ("-- nothing", "no SELECT"),
+        ("select length(zeroblob(2000000))", "too big"),
+        ("with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n", "longer than 3 seconds"),
+        (
+            "with recursive n(i, t) as (select 1, hex(randomblob(200000)) union select i + 1, hex(randomblob(200000)) from n)"
+            " select count(*) from n",
+            "memory",
+        ),
+    ],
+)  # fmt: skip
+async def test_sql_over_lines_only_reads_and_is_bounded(
+    owner: Client, store: LogStore, sql: str, message: str
+) -> None:
+    error = await owner.error("logs.sql", sql=sql)
+
+    assert error["code"] == "invalid_log_query"
+    assert message in error["message"]
+
+
+async def test_sql_over_lines_checks_its_arguments(owner: Client, store: LogStore) -> None:
+    for arguments in (
+        {"sql": ""},
+        {"sql": "x" * 10_001},
+        {"sql": "select 1", "lines": 0},
+        {"sql": "select 1", "lines": 50_001},
+    ):
+        assert await owner.refused("logs.sql", **arguments) == (400, "invalid_arguments")

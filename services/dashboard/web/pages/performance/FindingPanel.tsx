@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { useChange, useMay, useOperation } from "../../api/hooks.ts";
-import { CodeBlock, JsonView, KeyValue } from "../../components/basics.tsx";
+import { JsonView, KeyValue } from "../../components/basics.tsx";
 import { Button } from "../../components/Button.tsx";
 import { CodeWords } from "../../components/CodeWords.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
@@ -9,7 +9,9 @@ import { ErrorNote, Note } from "../../components/states.tsx";
 import { toast } from "../../components/toasts.ts";
 import { formatTime } from "../../format.ts";
 import type { AdvisorFinding } from "../../generated/operations.ts";
+import { ApplyFix } from "./ApplyFix.tsx";
 import { FindingLevel, subjectOf } from "./Findings.tsx";
+import { IndexTrial } from "./IndexTrial.tsx";
 import { performanceTexts } from "./texts.ts";
 
 const texts = performanceTexts.advisors;
@@ -22,6 +24,7 @@ interface PanelProps {
 /** One finding: why it matters, its fix, and what dismisses it. */
 export function FindingPanel({ finding, onClose }: PanelProps) {
   const subject = subjectOf(finding);
+  const columns = indexedColumns(finding);
   return (
     <Dialog title={finding.title} isOpen size="side" onClose={onClose}>
       <p>{finding.detail}</p>
@@ -40,9 +43,20 @@ export function FindingPanel({ finding, onClose }: PanelProps) {
         </p>
       </section>
       <section className="performance-part">
-        <h3>{texts.fix}</h3>
-        {finding.fix !== null
-          ? <SqlFix finding={finding} fix={finding.fix} onClose={onClose} />
+        {columns === null && <h3>{texts.fix}</h3>}
+        {columns !== null && finding.fix !== null
+          ? (
+            <IndexTrial
+              schema={finding.schema ?? ""}
+              table={finding.object ?? ""}
+              columns={columns}
+              statement={null}
+              definition={finding.fix}
+              onClose={onClose}
+            />
+          )
+          : finding.fix !== null
+          ? <ApplyFix fix={finding.fix} name={finding.cache_key} onClose={onClose} />
           : finding.settings !== null
           ? <SettingsFix finding={finding} onClose={onClose} />
           : <p className="soft">{texts.noFix}</p>}
@@ -60,37 +74,10 @@ export function FindingPanel({ finding, onClose }: PanelProps) {
   );
 }
 
-function SqlFix({ finding, fix, onClose }: PanelProps & { fix: string }) {
-  const [name, setName] = useState(`fix_${finding.cache_key}`.replaceAll(/[^\w]+/g, "_").slice(0, 60));
-  const mayApply = useMay("migrations.apply");
-  const apply = useChange("migrations.apply", {
-    invalidates: ["advisors.", "statistics.", "migrations.", "catalog.", "policies."],
-    showsError: true,
-    onDone: ({ file }) => {
-      toast.done(file.is_written ? texts.applied(file.path) : texts.appliedOnly(file.reason ?? ""));
-      onClose();
-    },
-  });
-  return (
-    <>
-      <CodeBlock label={texts.fixSql} code={fix} />
-      {mayApply && (
-        <form
-          className="performance-form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            apply.mutate({ name, text: fix });
-          }}
-        >
-          <Field label={texts.name} hint={texts.fixHint} value={name} onChange={setName} isCode autoComplete="off" />
-          <ErrorNote error={apply.error} />
-          <Button type="submit" variant="primary" isPending={apply.isPending} isDisabled={!name.trim()}>
-            {texts.apply}
-          </Button>
-        </form>
-      )}
-    </>
-  );
+/** Return the columns of the index that a finding proposes; null if it proposes none, or one of a partitioned table. */
+function indexedColumns({ fix, metadata }: AdvisorFinding): readonly string[] | null {
+  const names = (metadata as { columns?: unknown }).columns;
+  return fix?.startsWith("create index concurrently") && Array.isArray(names) ? names.map(String) : null;
 }
 
 function SettingsFix({ finding, onClose }: PanelProps) {

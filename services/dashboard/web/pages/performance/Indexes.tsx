@@ -10,6 +10,7 @@ import { formatBytes, formatNumber } from "../../format.ts";
 import type { IndexStatistics, ScannedTable } from "../../generated/operations.ts";
 import { OpenFinding } from "./Advisors.tsx";
 import { Findings } from "./Findings.tsx";
+import { IndexProposals } from "./IndexProposals.tsx";
 import { sorted } from "./sorted.ts";
 import { performanceTexts } from "./texts.ts";
 
@@ -37,6 +38,7 @@ export default function Indexes() {
           }}
         </QueryView>
       </Card>
+      <IndexProposals />
       <Card title={texts.missing} isFlush>
         <QueryView
           query={missing}

@@ -147,6 +147,38 @@ export const performanceTexts = defineTexts("performance", {
     invalid: "invalid",
     definition: "Definition",
   },
+  proposals: {
+    title: "Indexes that statements ask for",
+    text:
+      "The costliest statements of the project are planned, and tables that they read whole are looked at. Nothing is run or changed.",
+    look: "Look for indexes",
+    looking: "The statements are planned",
+    none: (count: string) => `None of the ${count} statements that were planned asks for one`,
+    one: "Proposed index",
+    statement: "Statement",
+    statements: (count: number) => count === 1 ? "Asked for by one statement" : `Asked for by ${count} statements`,
+    cost: (calls: string, time: string) => calls === "1" ? `1 call took ${time}` : `${calls} calls took ${time}`,
+    columns: { index: "Index", statements: "Statements", time: "Their time" },
+  },
+  trial: {
+    title: "Expected gain",
+    text:
+      "The plan of the statement without and with the index. It is tried on a copy of rows, which is gone afterwards; the table is only read.",
+    lookup:
+      "The plan of a lookup by these columns, as by the foreign key, without and with the index. It is tried on a copy of rows, which is gone afterwards; the table is only read.",
+    try: "Try it",
+    trying: "Rows are copied and the index is made",
+    before: "Cost without it",
+    after: "Cost with it",
+    gain: "Saved",
+    size: "Size of the index",
+    tableSize: (bytes: string, rows: string) => `table: ${bytes}, ${rows} rows`,
+    notUsed: "The plan does not use the index. It would only cost space, and time at every change.",
+    sampled: (share: string) =>
+      `The costs are those of a sample of ${share} of the rows. Their ratio counts; the size is estimated for all rows.`,
+    plans: "Both plans",
+    migration: "As a migration",
+  },
   tables: {
     title: "Tables",
     find: "Find a table",
