@@ -1,4 +1,4 @@
-"""The page Schema: every change is shown as SQL and saved as a migration; diagram; migrations and where they differ."""
+"""The page Schema: every change is shown as SQL and saved as a migration; migrations and where they differ."""
 
 from pathlib import Path
 
@@ -302,24 +302,6 @@ async def test_publications_name_their_tables(window: DashboardWindow, server: P
     await window.check_accessibility()
     await window.check_narrow()
     server.psql(f'drop publication "{XSS}"')
-
-
-async def test_the_diagram_and_its_list(window: DashboardWindow) -> None:
-    page = window.page
-    await window.open("schema/diagram/public")
-    await page.get_by_role("region", name="Tables of public and their foreign keys").wait_for()
-    box = page.locator(".react-flow__node", has_text="authors")
-    await expect(box).to_be_visible()
-    await window.check_accessibility()
-    await window.check_narrow()
-    await window.screenshot("schema-diagram")
-    await box.focus()
-    await page.keyboard.press("Enter")
-    await page.get_by_role("heading", level=2, name="authors").wait_for()
-
-    await window.open("schema/diagram/public?as=list")
-    await expect(page.get_by_text("author_id refers to public.authors")).to_be_visible()
-    await window.check_accessibility()
 
 
 async def test_hostile_names_are_text(window: DashboardWindow) -> None:

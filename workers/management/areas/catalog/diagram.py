@@ -6,11 +6,12 @@ from workers.management.areas.catalog.model import ForeignKeyTarget, RelationInf
 
 
 class DiagramColumn(Struct, frozen=True):
-    """A column of a diagram."""
+    """A column of a diagram. `is_key`: a primary or unique key of this column alone, which a foreign key can refer to."""
 
     name: str
     type: str
     is_primary: bool
+    is_key: bool
     is_nullable: bool
 
 
@@ -52,8 +53,15 @@ def diagram_of(schema: str, relations: list[RelationInfo]) -> Diagram:
 
 def _table(relation: RelationInfo) -> DiagramTable:
     primary = {name for item in relation.constraints if item.kind == "primary key" for name in item.columns}
+    keys = {
+        item.columns[0]
+        for item in relation.constraints
+        if item.kind in ("primary key", "unique") and len(item.columns) == 1
+    }
     columns = [
-        DiagramColumn(column.name, column.type, column.name in primary, column.is_nullable)
+        DiagramColumn(
+            column.name, column.type, column.name in primary, column.name in keys, column.is_nullable
+        )
         for column in relation.columns
     ]
     return DiagramTable(relation.name, relation.kind, columns)

@@ -19,7 +19,7 @@ const parts = {
   sequences: lazy(() => import("./Sequences.tsx")),
   extensions: lazy(() => import("./Extensions.tsx")),
   publications: lazy(() => import("./Publications.tsx")),
-  diagram: lazy(() => import("./Diagram.tsx")),
+  diagram: lazy(() => import("./diagram/Diagram.tsx")),
   migrations: lazy(() => import("./Migrations.tsx")),
 };
 type Part = keyof typeof parts;

@@ -53,7 +53,10 @@ export function migrationName(...words: readonly string[]): string {
   return words.join("_").replace(/[^\p{L}\p{N}]+/gu, "_").replace(/^_+|_+$/g, "").toLowerCase();
 }
 
-export function addColumn({ schema, name: table }: RelationInfo): ChangeForm {
+/** A table by its name. */
+type TablePlace = Pick<RelationInfo, "schema" | "name">;
+
+export function addColumn({ schema, name: table }: TablePlace): ChangeForm {
   return {
     title: texts.addColumn(table),
     fields: [
@@ -147,11 +150,24 @@ export function addKey({ schema, name: table }: RelationInfo, kind: "primary" | 
   };
 }
 
-export function addForeignKey({ schema, name: table }: RelationInfo): ChangeForm {
+/** Return the form of a foreign key; `drawn` is one that was drawn from a column to a column of a table of the schema. */
+export function addForeignKey(
+  { schema, name: table }: TablePlace,
+  drawn?: { column: string; table: string; target: string },
+): ChangeForm {
   return {
     title: texts.addForeign(table),
     fields: [columnsOf(schema, table), ...target],
-    initial: { onDelete: "no action" },
+    initial: {
+      onDelete: "no action",
+      ...(drawn
+        ? {
+          columns: [drawn.column],
+          target: `${quotedName(schema)}.${quotedName(drawn.table)}`,
+          targetColumns: [drawn.target],
+        }
+        : {}),
+    },
     migration: (values) => migrationName("foreign_key", table, ...namesOf(values["columns"])),
     changes: (values) => [{
       change: "add_foreign_key",

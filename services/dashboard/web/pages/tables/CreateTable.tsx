@@ -30,8 +30,12 @@ interface ColumnDraft {
   target?: string;
 }
 
-/** Creates a table: its columns in a form, then the SQL, then the migration. */
-export function CreateTable({ schema, onClose }: { schema: string; onClose: () => void }) {
+/** Creates a table: its columns in a form, then the SQL, then the migration. Then `onCreated` follows, or its rows are opened. */
+export function CreateTable({ schema, onClose, onCreated }: {
+  schema: string;
+  onClose: () => void;
+  onCreated?: (table: string) => void;
+}) {
   const go = useGo();
   const [name, setName] = useState("");
   const [columns, setColumns] = useState<readonly ColumnDraft[]>([
@@ -82,7 +86,8 @@ export function CreateTable({ schema, onClose }: { schema: string; onClose: () =
         file.is_written ? texts.create.created(change.table, file.path) : texts.create.createdUnsaved(change.table),
       );
       onClose();
-      go(pathOf("tables", schema, change.table));
+      if (onCreated) onCreated(change.table);
+      else go(pathOf("tables", schema, change.table));
     },
   });
   const set = (id: number, part: Partial<ColumnDraft>) =>

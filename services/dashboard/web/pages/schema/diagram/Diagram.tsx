@@ -1,18 +1,18 @@
 import { lazy, Suspense, useState } from "react";
-import { Link, pathOf, useSearch } from "../../address.tsx";
-import { useOperation } from "../../api/hooks.ts";
-import { Card } from "../../components/basics.tsx";
-import { Button } from "../../components/Button.tsx";
-import { EmptyState, Loading, Note, QueryView } from "../../components/states.tsx";
-import { Tabs } from "../../components/Tabs.tsx";
-import type { Diagram as DiagramData } from "../../generated/operations.ts";
-import type { PartProps } from "./SchemaPage.tsx";
-import { schemaTexts } from "./texts.ts";
+import { Link, pathOf, useSearch } from "../../../address.tsx";
+import { useOperation } from "../../../api/hooks.ts";
+import { Card } from "../../../components/basics.tsx";
+import { Button } from "../../../components/Button.tsx";
+import { EmptyState, Loading, Note, QueryView } from "../../../components/states.tsx";
+import { Tabs } from "../../../components/Tabs.tsx";
+import type { Diagram as DiagramData } from "../../../generated/operations.ts";
+import type { PartProps } from "../SchemaPage.tsx";
+import { schemaTexts } from "../texts.ts";
 
 const texts = schemaTexts.diagram;
 const Canvas = lazy(() => import("./DiagramCanvas.tsx"));
-/** Tables that are drawn without being asked; the layout of 500 takes seconds. */
-const drawnAtOnce = 100;
+/** Tables that are drawn without being asked: the layout of 500 takes two seconds. */
+const drawnAtOnce = 300;
 
 /** Tables and their foreign keys: as a drawing, and as a list that says the same. */
 export default function Diagram({ schema }: PartProps) {
