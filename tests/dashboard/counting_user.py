@@ -1,12 +1,15 @@
 """Users whose clicks, fields and keys are counted by step: one with a mouse, one with a keyboard alone."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from playwright.async_api import Locator
 
 from tests.dashboard.window import DashboardWindow
 
+Modifier = Literal["Alt", "Control", "ControlOrMeta", "Meta", "Shift"]
 _MOST_KEYS = 250
 """Keys on the way to one control; more of them mean that it cannot be reached."""
 _STEP = """(target) => {
@@ -23,7 +26,7 @@ _STEP = """(target) => {
   }
   const control = target.closest(
     'a, button, input, textarea, select, summary, [contenteditable=true], [role=row], [role=menuitem], [role=option], [role=tab]'
-  ) ?? target.querySelector('input, textarea, button, [contenteditable=true]') ?? grid ?? target;
+  ) ?? target.closest('label')?.querySelector('input') ?? target.querySelector('input, textarea, button, [contenteditable=true]') ?? grid ?? target;
   if (at === control || (at !== document.body && control.matches('label, [role=group]') && control.contains(at))) return 'there';
   if (at.getAttribute('aria-activedescendant') && at.getAttribute('aria-activedescendant') === control.id) return 'there';
   const order = at.compareDocumentPosition(grid ?? control);
@@ -37,6 +40,7 @@ _STEP = """(target) => {
   return isBefore ? 'Shift+Tab' : 'Tab';
 }"""
 """The next key on the way from where the focus is to a target: Tab to its control, arrows within a menu, a list, tabs or a grid."""
+_IS_TICKED = "() => document.activeElement.matches('input[type=checkbox], input[type=radio], [role=switch], [role=checkbox]')"
 _FOCUSED = """() => {
   const at = document.activeElement;
   return `${at.tagName.toLowerCase()} ${at.getAttribute('aria-label') ?? at.innerText?.slice(0, 40) ?? ''}`;
@@ -56,7 +60,7 @@ class CountingUser:
     clicks: dict[str, int] = field(default_factory=dict)
     fields: dict[str, int] = field(default_factory=dict)
     keys: int = 0
-    """Keys beside those of the typed text; a user with a mouse presses none."""
+    """Keys beside those of the typed text."""
 
     async def begin(self, step: str) -> None:
         """Name what is done next."""
@@ -69,10 +73,10 @@ class CountingUser:
         if self.step and os.environ.get("SCREENSHOTS"):
             await self.window.screenshot(f"journey-{len(self.clicks)}")
 
-    async def click(self, target: Locator) -> None:
-        """Click once."""
+    async def click(self, target: Locator, modifiers: Sequence[Modifier] = ()) -> None:
+        """Click once, with these keys held."""
         self.clicks[self.step] += 1
-        await self._activate(target)
+        await self._activate(target, modifiers)
 
     async def press(self, name: str, role: str = "button") -> None:
         """Click what has this name."""
@@ -83,6 +87,12 @@ class CountingUser:
         self.fields[self.step] += 1
         await self._fill(target, text)
 
+    async def press_keys(self, *names: str) -> None:
+        """Press keys where the focus is."""
+        for name in names:
+            self.keys += 1
+            await self.window.page.keyboard.press(name)
+
     async def choose_file(self, target: Locator, name: str, data: bytes) -> None:
         """Choose a file in the dialog of the browser that a control opens."""
         async with self.window.page.expect_file_chooser() as chooser:
@@ -91,8 +101,8 @@ class CountingUser:
             {"name": name, "mimeType": "application/octet-stream", "buffer": data}
         )
 
-    async def _activate(self, target: Locator) -> None:
-        await target.click()
+    async def _activate(self, target: Locator, modifiers: Sequence[Modifier]) -> None:
+        await target.click(modifiers=list(modifiers))
 
     async def _fill(self, target: Locator, text: str) -> None:
         await target.fill(text)
@@ -124,22 +134,16 @@ class KeyboardUser(CountingUser):
             key = await target.evaluate(_STEP)
             if key == "there":
                 return
-            await self._key(key)
+            await self.press_keys(key)
         at = await self.window.page.evaluate(_FOCUSED)
         raise NotReached(f"{self.step}: {target} is not reached; the focus is at {at!r}")
 
-    async def _activate(self, target: Locator) -> None:
+    async def _activate(self, target: Locator, modifiers: Sequence[Modifier]) -> None:
+        assert not modifiers, "a user without a mouse presses keys instead"
         await self.reach(target)
-        is_ticked = await target.evaluate(
-            "(e) => { const a = document.activeElement; return a.matches('input[type=checkbox], [role=switch], [role=checkbox]'); }"
-        )
-        await self._key("Space" if is_ticked else "Enter")
+        await self.press_keys("Space" if await self.window.page.evaluate(_IS_TICKED) else "Enter")
 
     async def _fill(self, target: Locator, text: str) -> None:
         await self.reach(target)
-        await self._key("Control+a")
+        await self.press_keys("Control+a")
         await self.window.page.keyboard.insert_text(text)
-
-    async def _key(self, name: str) -> None:
-        self.keys += 1
-        await self.window.page.keyboard.press(name)

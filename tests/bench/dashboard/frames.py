@@ -8,7 +8,7 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, CDPSession, Page
 
 from tests.bench import cpu
 from tests.bench.dashboard.browsing import plain_window
@@ -34,12 +34,16 @@ _TOP_ID = "Number(document.querySelector('.tables-body [data-column=id]').textCo
 
 @dataclass(frozen=True, slots=True)
 class FrameFigures:
-    """Milliseconds between frames of one scroll, the first row that was shown at its end, and the load of the machine before it."""
+    """Milliseconds between frames of one scroll, and what a frame took of a core in the page's main thread.
+
+    `row`: the first one that was shown at the end; `load`: the share of the cores that other work used before.
+    """
 
     median_ms: float
     p95_ms: float
     worst_ms: float
     count: int
+    cpu_ms: float
     row: int
     load: float
 
@@ -54,13 +58,23 @@ async def scroll(
         await page.locator(".tables-body [data-column=id]").first.wait_for()
         load = cpu.load()
         await page.mouse.move(900, 500)
+        thread = await page.context.new_cdp_session(page)
+        await thread.send("Performance.enable", {"timeDomain": "threadTicks"})
+        before = await _cpu_s(thread)
         await page.evaluate(_RECORD)
         await turn_wheel(page, step_px, seconds)
         frames = sorted(await page.evaluate(_STOP))
+        cpu_ms = (await _cpu_s(thread) - before) * 1_000 / len(frames)
         row = await page.evaluate(_TOP_ID)
     return FrameFigures(
-        frames[len(frames) // 2], frames[int(len(frames) * 0.95)], frames[-1], len(frames), row, load
+        frames[len(frames) // 2], frames[int(len(frames) * 0.95)], frames[-1], len(frames), cpu_ms, row, load
     )
+
+
+async def _cpu_s(thread: CDPSession) -> float:
+    """Return the CPU seconds that tasks of the page's main thread have used."""
+    metrics = (await thread.send("Performance.getMetrics"))["metrics"]
+    return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
 
 
 async def turn_wheel(page: Page, step_px: int, seconds: float) -> None:

@@ -79,33 +79,35 @@ class PageFigures:
 
 
 async def load_page(
-    browser: Browser, server: Platform, owner: Administrator, path: str, repeat: int
+    browser: Browser, server: Platform, owner: Administrator, path: str, repeat: int, charts: int
 ) -> PageFigures:
-    """Load a page some times, each with an empty cache, and return the medians."""
+    """Load a page some times, each with an empty cache, and return the medians. `charts`: so many are waited for."""
     loads = []
     for _ in range(repeat):
         async with plain_window(browser, server, owner) as window:
             await window.page.add_init_script(_WATCH)
             await window.page.goto(f"{server.url}/_/{path}")
-            await window.page.wait_for_function(_RESTS)
+            await window.page.wait_for_function(_RESTS, arg=charts)
             loads.append(await window.page.evaluate(_READ))
-    charts = [load["charts"] for load in loads if load["charts"] is not None]
+    drawn = [load["charts"] for load in loads if load["charts"] is not None]
     return PageFigures(
         round(median(load["bytes"] for load in loads)),
         round(median(load["all"] for load in loads)),
         median(load["usable"] for load in loads),
-        median(charts) if charts else None,
+        median(drawn) if drawn else None,
     )
 
 
-async def axe_findings(browser: Browser, server: Platform, owner: Administrator, path: str) -> list[str]:
+async def axe_findings(
+    browser: Browser, server: Platform, owner: Administrator, path: str, charts: int
+) -> list[str]:
     """Return what axe-core finds on a page, wide and narrow, light and dark."""
     findings = []
     for size in (WIDE, NARROW):
         async with plain_window(browser, server, owner, viewport=size, reduced_motion="reduce") as window:
             await window.page.add_init_script(_WATCH)
             await window.page.goto(f"{server.url}/_/{path}")
-            await window.page.wait_for_function(_RESTS)
+            await window.page.wait_for_function(_RESTS, arg=charts)
             for theme in THEMES:
                 found = await _in_theme(window, theme)
                 findings += [f"{size['width']} px, {theme}: {finding}" for finding in found]

@@ -43,15 +43,16 @@ def measured_platform() -> Iterator[tuple[Platform, Administrator]]:
 def _add_queries(owner: Administrator) -> None:
     for name, text in SNIPPETS.items():
         owner.run("snippets.save", name=name, text=text)
-    owner.run(
-        "reports.save", name=REPORT, report={"tiles": _TILES, "range_s": 7 * 86_400}, replaces=False
-    )
+    owner.run("reports.save", name=REPORT, report={"tiles": _TILES, "range_s": 7 * 86_400}, replaces=False)
 
 
 def _use_project(server: Platform, owner: Administrator) -> None:
     """Deploy and call a function, store files, and read rows, so that pages have something to show."""
     owner.run("functions.deploy", name="hello", files=[{"path": "index.ts", "text": _FUNCTION}])
-    headers = {"apikey": server.values["SECRET_KEY"], "authorization": f"Bearer {server.values['SECRET_KEY']}"}
+    headers = {
+        "apikey": server.values["SECRET_KEY"],
+        "authorization": f"Bearer {server.values['SECRET_KEY']}",
+    }
     with httpx.Client(base_url=server.url, headers=headers, timeout=60) as client:
         client.post("/storage/v1/bucket", json={"name": "pictures", "public": True}).raise_for_status()
         for number in range(_FILES):

@@ -1,21 +1,22 @@
 /** Who is signed in. Without a session the sign-in page stands in the place of all others; one that ends later is asked for over the page. */
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { run } from "../api/client.ts";
 import { checkSession } from "../api/session.ts";
 import { ApiError } from "../api/errors.ts";
 import { MeContext, useValue } from "../api/hooks.ts";
-import { isOnline, isSessionOver } from "../api/signals.ts";
+import { isOnline, isSessionOver, pendingConfirmation } from "../api/signals.ts";
 import { ConfirmHost, Dialog } from "../components/Dialog.tsx";
 import { ErrorState, Loading } from "../components/states.tsx";
 import { Toasts } from "../components/Toasts.tsx";
 import { texts } from "../texts.ts";
-import { ConfirmAgain } from "./ConfirmAgain.tsx";
-import { SignIn } from "./SignIn.tsx";
 import { takeLink } from "./link.ts";
-import { Welcome } from "./Welcome.tsx";
 
+// Signed-in administrators, which are nearly all who load the page, do not wait for these.
+const SignIn = lazy(async () => ({ default: (await import("./SignIn.tsx")).SignIn }));
+const ConfirmForm = lazy(async () => ({ default: (await import("./ConfirmForm.tsx")).ConfirmForm }));
+const Welcome = lazy(async () => ({ default: (await import("./Welcome.tsx")).Welcome }));
 const retryMs = 3_000;
 
 /** Show `children` to a signed-in administrator. */
@@ -26,6 +27,7 @@ export function Session({ children }: { children: ReactNode }) {
   const client = useQueryClient();
   const isOver = useValue(isSessionOver);
   const online = useValue(isOnline);
+  const pending = useValue(pendingConfirmation);
   const me = useQuery({
     queryKey: ["account.me", {}],
     queryFn: async ({ signal }) => {
@@ -49,38 +51,61 @@ export function Session({ children }: { children: ReactNode }) {
     else void client.resetQueries(); // and asks again who is signed in
   };
 
-  if (!isLinkUsed) return <SignIn link={link} onSignedIn={signedIn} onLinkFailed={() => setLinkUsed(true)} />;
+  if (!isLinkUsed) {
+    return (
+      <Suspense fallback={<Alone />}>
+        <SignIn link={link} onSignedIn={signedIn} onLinkFailed={() => setLinkUsed(true)} />
+      </Suspense>
+    );
+  }
   if (me.data === undefined) {
     const isSignedOut = me.error instanceof ApiError && [401, 403].includes(me.error.status);
     return (
       <>
         {isSignedOut
-          ? <SignIn onSignedIn={signedIn} needsFactor={(me.error as ApiError).code === "needs_factor"} />
+          ? (
+            <Suspense fallback={<Alone />}>
+              <SignIn onSignedIn={signedIn} needsFactor={(me.error as ApiError).code === "needs_factor"} />
+            </Suspense>
+          )
           : me.error
           ? (
             <main className="alone">
               <ErrorState error={me.error} onRetry={() => void me.refetch()} />
             </main>
           )
-          : (
-            <main className="alone">
-              <Loading />
-            </main>
-          )}
+          : <Alone />}
         <Toasts />
       </>
     );
   }
   return (
     <MeContext.Provider value={me.data}>
-      {isNew ? <Welcome onDone={() => setNew(false)} /> : children}
+      {isNew
+        ? (
+          <Suspense fallback={<Alone />}>
+            <Welcome onDone={() => setNew(false)} />
+          </Suspense>
+        )
+        : children}
       <Dialog title={texts.signIn.over} isOpen={isOver} onClose={() => {}} size="small" canClose={false}>
         <p className="soft">{texts.signIn.overHint}</p>
-        <SignIn isInDialog email={me.data.name} onSignedIn={signedIn} />
+        <Suspense fallback={<Loading />}>
+          <SignIn isInDialog email={me.data.name} onSignedIn={signedIn} />
+        </Suspense>
       </Dialog>
-      <ConfirmAgain />
+      <Suspense>{pending && <ConfirmForm pending={pending} />}</Suspense>
       <ConfirmHost />
       <Toasts />
     </MeContext.Provider>
+  );
+}
+
+/** What stands in the place of all pages while it is loading. */
+function Alone() {
+  return (
+    <main className="alone">
+      <Loading />
+    </main>
   );
 }
