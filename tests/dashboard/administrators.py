@@ -30,6 +30,16 @@ class Administrator:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
+    def confirm(self) -> None:
+        """Give the password again, as operations that show secrets or destroy demand once in ten minutes."""
+        answer = httpx.post(
+            f"{self.url}/management/v1/confirm",
+            json={"password": PASSWORD},
+            headers={"origin": self.url, "cookie": f"headwater_session={self.cookie}"},
+            timeout=60,
+        )
+        assert answer.status_code < 300, answer.text
+
 
 def add_administrator(server: Platform, rights: str) -> Administrator:
     """Add an administrator with these rights, sign in by the link and set the password."""

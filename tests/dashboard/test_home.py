@@ -44,14 +44,14 @@ async def test_the_last_hour_is_drawn_for_all_pools_or_one(window: DashboardWind
     await requests.scroll_into_view_if_needed()
     await window.screenshot("home-hour")
 
-    await page.get_by_role("button", name="Pool").click()
-    await page.get_by_role("option", name="rest", exact=True).click()
+    await page.get_by_role("button", name="Pool: All pools").click()
+    await page.get_by_role("menuitem", name="rest", exact=True).click()
     await expect(page.get_by_role("img", name=re.compile("Requests a minute: [1-9]"))).to_be_visible()
     await expect(page).to_have_url(re.compile("pool=rest"))
     await window.check_accessibility()
     await window.check_narrow()
     await page.reload()
-    await expect(page.get_by_role("button", name="rest Pool")).to_be_visible()  # it is in the address
+    await expect(page.get_by_role("button", name="Pool: rest")).to_be_visible()  # it is in the address
 
 
 async def test_a_finding_of_the_advisors_is_fixed_from_here(

@@ -61,11 +61,15 @@ class DashboardWindow:
     async def check_accessibility(self) -> None:
         """Fail if axe-core finds something on the page as it is, in one of the themes."""
         for theme in THEMES:
-            await self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]  # the theme is a plain text here
-            await self.page.evaluate(_REPAINT)
+            await self.show_theme(theme)
             found = await self.run_axe()
             assert found == [], f"{theme}:\n" + "\n".join(found)
         await self.page.emulate_media(color_scheme="null", reduced_motion="null")
+
+    async def show_theme(self, theme: str) -> None:
+        """Show the page in a theme, `light` or `dark`, without motion."""
+        await self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]  # the theme is a plain text here
+        await self.page.evaluate(_REPAINT)
 
     async def run_axe(self) -> list[str]:
         """Return what axe-core finds on the page as it is: rule, what is wrong, where."""
@@ -92,8 +96,7 @@ class DashboardWindow:
         folder = IMAGES if target == "1" else Path(target)
         folder.mkdir(parents=True, exist_ok=True)
         for theme in THEMES:
-            await self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]  # the theme is a plain text here
-            await self.page.evaluate(_REPAINT)
+            await self.show_theme(theme)
             picture = await self.page.screenshot(caret="hide", animations="disabled")
             # 256 colours are enough for a page, and a third of the bytes.
             image = pyvips.Image.new_from_buffer(picture, "")
@@ -157,7 +160,7 @@ async def open_window(
     context.set_default_timeout(TIMEOUT_MS)
     await context.add_init_script(_REPORT)
     if administrator is not None:
-        await _sign_in(context, server, administrator)
+        await sign_in(context, server, administrator)
     secrets = (server.values["SECRET_KEY"], server.values["SERVICE_ROLE_KEY"], server.values["JWT_SECRET"])
     window = DashboardWindow(await context.new_page(), server.url, secrets)
     window.watch()
@@ -168,7 +171,8 @@ async def open_window(
         await context.close()
 
 
-async def _sign_in(context: BrowserContext, server: Platform, administrator: Administrator) -> None:
+async def sign_in(context: BrowserContext, server: Platform, administrator: Administrator) -> None:
+    """Give a context the session of an administrator."""
     await context.add_cookies(
         [
             {

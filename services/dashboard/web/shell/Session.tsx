@@ -1,7 +1,7 @@
 /** Who is signed in. Without a session the sign-in page stands in the place of all others; one that ends later is asked for over the page. */
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { run } from "../api/client.ts";
 import { checkSession } from "../api/session.ts";
 import { ApiError } from "../api/errors.ts";
@@ -10,11 +10,12 @@ import { isOnline, isSessionOver, pendingConfirmation } from "../api/signals.ts"
 import { question } from "../components/question.ts";
 import { ErrorState, Loading } from "../components/states.tsx";
 import { Toasts } from "../components/Toasts.tsx";
-import { SignIn } from "./SignIn.tsx";
 import { takeLink } from "./link.ts";
 import { useLoadedPart } from "./loadedPart.ts";
-import { Welcome } from "./Welcome.tsx";
 
+// Signed-in administrators, which are nearly all who load the page, do not wait for these.
+const SignIn = lazy(async () => ({ default: (await import("./SignIn.tsx")).SignIn }));
+const Welcome = lazy(async () => ({ default: (await import("./Welcome.tsx")).Welcome }));
 const retryMs = 3_000;
 
 /** Show `children` to a signed-in administrator. */
@@ -48,31 +49,43 @@ export function Session({ children }: { children: ReactNode }) {
     else void client.resetQueries(); // and asks again who is signed in
   };
 
-  if (!isLinkUsed) return <SignIn link={link} onSignedIn={signedIn} onLinkFailed={() => setLinkUsed(true)} />;
+  if (!isLinkUsed) {
+    return (
+      <Suspense fallback={<Alone />}>
+        <SignIn link={link} onSignedIn={signedIn} onLinkFailed={() => setLinkUsed(true)} />
+      </Suspense>
+    );
+  }
   if (me.data === undefined) {
     const isSignedOut = me.error instanceof ApiError && [401, 403].includes(me.error.status);
     return (
       <>
         {isSignedOut
-          ? <SignIn onSignedIn={signedIn} needsFactor={(me.error as ApiError).code === "needs_factor"} />
+          ? (
+            <Suspense fallback={<Alone />}>
+              <SignIn onSignedIn={signedIn} needsFactor={(me.error as ApiError).code === "needs_factor"} />
+            </Suspense>
+          )
           : me.error
           ? (
             <main className="alone">
               <ErrorState error={me.error} onRetry={() => void me.refetch()} />
             </main>
           )
-          : (
-            <main className="alone">
-              <Loading />
-            </main>
-          )}
+          : <Alone />}
         <Toasts />
       </>
     );
   }
   return (
     <MeContext.Provider value={me.data}>
-      {isNew ? <Welcome onDone={() => setNew(false)} /> : children}
+      {isNew
+        ? (
+          <Suspense fallback={<Alone />}>
+            <Welcome onDone={() => setNew(false)} />
+          </Suspense>
+        )
+        : children}
       <LoadedDialogs onSignedIn={signedIn} />
       <Toasts />
     </MeContext.Provider>
@@ -95,4 +108,13 @@ function LoadedDialogs({ onSignedIn }: { onSignedIn: (byLink: boolean) => void }
   const isNeeded = asked !== null || pending !== null || isOver;
   const Dialogs = useLoadedPart(() => import("./SessionDialogs.tsx"), isNeeded, onFailed);
   return Dialogs && <Dialogs onSignedIn={onSignedIn} />;
+}
+
+/** What stands in the place of all pages while it is loading. */
+function Alone() {
+  return (
+    <main className="alone">
+      <Loading />
+    </main>
+  );
 }

@@ -1,22 +1,23 @@
 /** What the shell asks over any page: to sign in again, to confirm again, and the questions of `confirm`. Loaded after the first view. */
 
 import { useMe, useValue } from "../api/hooks.ts";
-import { isSessionOver } from "../api/signals.ts";
+import { isSessionOver, pendingConfirmation } from "../api/signals.ts";
 import { ConfirmHost, Dialog } from "../components/Dialog.tsx";
 import { texts } from "../texts.ts";
-import { ConfirmAgain } from "./ConfirmAgain.tsx";
+import { ConfirmForm } from "./ConfirmForm.tsx";
 import { SignIn } from "./SignIn.tsx";
 
 export default function SessionDialogs({ onSignedIn }: { onSignedIn: (byLink: boolean) => void }) {
   const me = useMe();
   const isOver = useValue(isSessionOver);
+  const pending = useValue(pendingConfirmation);
   return (
     <>
       <Dialog title={texts.signIn.over} isOpen={isOver} onClose={() => {}} size="small" canClose={false}>
         <p className="soft">{texts.signIn.overHint}</p>
         <SignIn isInDialog email={me.name} onSignedIn={onSignedIn} />
       </Dialog>
-      <ConfirmAgain />
+      {pending && <ConfirmForm pending={pending} />}
       <ConfirmHost />
     </>
   );

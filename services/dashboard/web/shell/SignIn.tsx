@@ -8,6 +8,7 @@ import { Field } from "../components/Field.tsx";
 import { ErrorNote, Loading } from "../components/states.tsx";
 import { Icon } from "../components/Icon.tsx";
 import { texts } from "../texts.ts";
+import { useAttempt } from "./attempt.ts";
 import { canUsePasskeys, usePasskeyOnce } from "./passkeys.ts";
 
 interface SignedIn {
@@ -187,19 +188,4 @@ function Frame({ title, isInDialog, children }: { title: string; isInDialog?: bo
       </div>
     </main>
   );
-}
-
-/** Run a step of signing in: whether it runs, and the error that it ended with. */
-export function useAttempt() {
-  const [state, setState] = useState<{ isRunning: boolean; error: unknown }>({ isRunning: false, error: null });
-  const run = async (step: () => Promise<void>) => {
-    setState({ isRunning: true, error: null });
-    try {
-      await step();
-      setState({ isRunning: false, error: null });
-    } catch (error) {
-      setState({ isRunning: false, error });
-    }
-  };
-  return { ...state, run };
 }

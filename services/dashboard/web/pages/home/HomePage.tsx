@@ -1,4 +1,5 @@
 import { lazy, Suspense } from "react";
+import { useSearch } from "../../address.tsx";
 import { useOperation } from "../../api/hooks.ts";
 import { Badge, Card, Figure, PageHeader } from "../../components/basics.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
@@ -13,6 +14,7 @@ import { Advice } from "./Advice.tsx";
 import { findingsOf } from "./attention.ts";
 import { Connect } from "./Connect.tsx";
 import { FirstSteps } from "./FirstSteps.tsx";
+import { useHourFigures } from "./hourFigures.ts";
 import { homeTexts as texts } from "./texts.ts";
 
 const LastHour = lazy(() => withPageStyles(import("./LastHour.tsx")));
@@ -23,6 +25,9 @@ const tones = { up: "good", down: "bad", off: "neutral", waiting: "neutral" } as
 /** The first page: whether everything runs, what needs attention, and how applications connect. */
 export default function HomePage() {
   const health = useOperation("platform.health", { span_s: hourS }, { refreshEvery: refreshMs });
+  const [search] = useSearch();
+  // Asked for while the charts are being loaded; they find the answer, or wait for it.
+  useHourFigures(search["pool"] ?? "");
   return (
     <>
       <PageHeader
@@ -31,6 +36,16 @@ export default function HomePage() {
       />
       <FirstSteps />
       <QueryView query={health}>{(data) => <Health health={data} />}</QueryView>
+      <Suspense
+        fallback={
+          <Card title={texts.hour.title}>
+            <Loading />
+          </Card>
+        }
+      >
+        <LastHour />
+      </Suspense>
+      {health.data && <Parts health={health.data} />}
       <Advice />
       <Connect />
     </>
@@ -58,15 +73,14 @@ function Health({ health }: { health: PlatformHealth }) {
         )}
       </section>
       <Figures health={health} covered={continuous?.state === "off" ? null : continuous?.covered_until ?? null} />
-      <Suspense
-        fallback={
-          <Card title={texts.hour.title}>
-            <Loading />
-          </Card>
-        }
-      >
-        <LastHour />
-      </Suspense>
+    </>
+  );
+}
+
+/** The pools and processes of the platform. */
+function Parts({ health }: { health: PlatformHealth }) {
+  return (
+    <>
       <Card title={texts.pools} isFlush>
         <DataTable label={texts.pools} columns={poolColumns} rows={health.pools} keyOf={({ name }) => name} />
       </Card>

@@ -1,9 +1,10 @@
 import { useSearch } from "../../address.tsx";
-import { useOperation } from "../../api/hooks.ts";
 import { Card } from "../../components/basics.tsx";
-import { Select } from "../../components/Select.tsx";
+import { Button } from "../../components/Button.tsx";
+import { Menu } from "../../components/Menu.tsx";
 import { QueryView } from "../../components/states.tsx";
 import type { RequestSeries } from "../../generated/operations.ts";
+import { useHourFigures } from "./hourFigures.ts";
 import RequestCharts from "./RequestCharts.tsx";
 import { homeTexts } from "./texts.ts";
 
@@ -13,7 +14,7 @@ const texts = homeTexts.hour;
 export default function LastHour() {
   const [search] = useSearch();
   const pool = search["pool"] ?? "";
-  const series = useOperation("platform.figures", { pool }, { refreshEvery: 30_000, keepsPrevious: true });
+  const series = useHourFigures(pool);
   return (
     <Card title={texts.title} actions={series.data && <PoolChoice pool={pool} series={series.data} />}>
       <QueryView query={series}>
@@ -28,13 +29,14 @@ function PoolChoice({ pool, series: { pools } }: { pool: string; series: Request
   const [, changeSearch] = useSearch();
   const names = pool === "" || pools.includes(pool) ? pools : [pool, ...pools];
   return (
-    <Select
+    <Menu
       label={texts.pool}
-      hidesLabel
-      size="small"
-      choices={[{ id: "", label: texts.all }, ...names.map((id) => ({ id, label: id }))]}
-      value={pool}
-      onChange={(id) => changeSearch({ pool: id })}
+      button={<Button size="small" icon="filter">{texts.pool}: {pool === "" ? texts.all : pool}</Button>}
+      entries={["", ...names].map((id) => ({
+        id: id || "all",
+        label: id || texts.all,
+        onAction: () => changeSearch({ pool: id }),
+      }))}
     />
   );
 }

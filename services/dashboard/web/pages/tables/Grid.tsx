@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ClipboardEvent, type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { type ClipboardEvent, type KeyboardEvent, type UIEvent, useEffect, useMemo, useRef, useState } from "react";
 import type { RowOfPage, TableColumn } from "../../generated/operations.ts";
 import { type Cell, rowHeight } from "./CheckMark.tsx";
 import { type CellRange, cellRangeOf, rectangleOf } from "./cellRange.ts";
@@ -11,6 +11,8 @@ import { editorOf, rowId } from "./values.ts";
 
 const headHeight = 32;
 const markWidth = 62;
+/** So many rows are drawn before and after those in view. */
+const overscan = 8;
 /** So many rows before the end of what is loaded, more is read. */
 const readsAhead = 60;
 
@@ -60,10 +62,18 @@ export function Grid(props: GridProps) {
     count: rows.length,
     getScrollElement: () => frame.current,
     estimateSize: () => rowHeight,
-    overscan: 16,
+    overscan,
     paddingStart: headHeight,
   });
   const items = virtual.getVirtualItems();
+  // Rows are keyed by place, so that a scroll gives the elements of rows that left to those that came. The number of places only
+  // grows: a row that is being edited keeps its element.
+  const slots = useRef(1);
+  slots.current = Math.max(
+    slots.current,
+    Math.ceil((virtual.scrollRect?.height ?? 0) / rowHeight) + 2 * overscan + 1,
+    items.length,
+  );
   const firstIndex = items[0]?.index ?? 0;
   const lastIndex = items.at(-1)?.index ?? -1;
   useKeptPlace(frame, pages, (moved) => {
@@ -86,6 +96,7 @@ export function Grid(props: GridProps) {
   }, [viewId, isEmpty]);
   const cellsOf = useMemo(() => layoutOf(props.view), [props.view]);
   const template = `${markWidth}px ${widths.map((width) => `${width}px`).join(" ")} minmax(0, 1fr)`;
+  const minWidth = widths.reduce((sum, width) => sum + width, markWidth);
 
   const cell = {
     row: Math.min(active.row, rows.length - 1),
@@ -243,6 +254,7 @@ export function Grid(props: GridProps) {
       aria-colcount={columns.length + 1}
       aria-multiselectable
       aria-activedescendant={isShown ? `cell-${cell.row}-${cell.column}` : undefined}
+      onScroll={markSideways}
       onKeyDown={onKeyDown}
       onCopy={onCopy}
       onPaste={onPaste}
@@ -261,13 +273,13 @@ export function Grid(props: GridProps) {
           if (column.is_sortable) props.onSort(column.name, isAdded);
         }}
       />
-      <div role="rowgroup" className="tables-body" style={{ height: rows.length * rowHeight }}>
+      <div role="rowgroup" className="tables-body" style={{ height: rows.length * rowHeight, minWidth }}>
         {items.map(({ index }) => {
           const row = rows[index]!;
           const id = rowId(row, index);
           return (
             <GridRow
-              key={id}
+              key={index % slots.current}
               row={row}
               id={id}
               index={index}
@@ -287,6 +299,14 @@ export function Grid(props: GridProps) {
       </div>
     </div>
   );
+}
+
+/**
+ * Let what stays at the left do so only while the grid is scrolled sideways: each such cell is a layer of its own for the browser,
+ * which a scroll through rows would pay for in every frame.
+ */
+function markSideways({ currentTarget: frame }: UIEvent<HTMLElement>): void {
+  frame.classList.toggle("tables-sideways", frame.scrollLeft > 0);
 }
 
 /** Return the shown columns as the head and the rows draw them. */

@@ -48,11 +48,7 @@ export const GridRow = memo(function GridRow(props: GridRowProps) {
       aria-rowindex={index + 2}
       aria-selected={props.isSelected}
       className={`tables-row${props.isOpen ? " tables-row-open" : ""}`}
-      style={{
-        gridTemplateColumns: props.template,
-        height: rowHeight,
-        transform: `translateY(${index * rowHeight}px)`,
-      }}
+      style={{ gridTemplateColumns: props.template, height: rowHeight, top: index * rowHeight }}
     >
       <div
         id={`cell-${index}--1`}
@@ -94,16 +90,17 @@ export const GridRow = memo(function GridRow(props: GridRowProps) {
             aria-colindex={place + 2}
             data-column={column.name}
             aria-selected={isInRange || undefined}
-            className={`tables-cell${isActive ? " tables-active" : ""}${isInRange ? " tables-in-range" : ""}${
-              isAtRight(column) ? " tables-right" : ""
-            }${left === null ? "" : " tables-pinned"}`}
+            className={`tables-cell ${lookOf(column, value)}${isActive ? " tables-active" : ""}${
+              isInRange ? " tables-in-range" : ""
+            }${isAtRight(column) ? " tables-right" : ""}${left === null ? "" : " tables-pinned"}`}
             style={left === null ? undefined : { insetInlineStart: left }}
             // Shift and click would select text, which is then copied in place of the range.
             onMouseDown={(event) => event.shiftKey && event.preventDefault()}
             onClick={(event) => handlers.current.activate({ row: index, column: place }, event.shiftKey)}
             onDoubleClick={() => handlers.current.edit({ row: index, column: place })}
           >
-            <CellText column={column} value={value} label={ownValue(row.labels, column.name)} />
+            {textOf(column, value)}
+            <Label text={value && ownValue(row.labels, column.name)} />
           </div>
         );
       })}
@@ -111,20 +108,21 @@ export const GridRow = memo(function GridRow(props: GridRowProps) {
   );
 });
 
-/** What a cell shows: the value as text, whatever it contains. */
-function CellText(
-  { column, value, label }: { column: TableColumn; value: TextValue; label: string | null | undefined },
-) {
-  if (value === null) return <span className="tables-null">{texts.grid.null}</span>;
-  if (value === "") return <span className="tables-null" title="''">''</span>;
-  if (label) {
-    return (
-      <span className="cut">
-        {value} <span className="tables-label">{label}</span>
-      </span>
-    );
-  }
-  const isCode = ["json", "uuid", "array", "bytes", "network"].includes(column.category);
-  const text = column.category === "boolean" ? choiceOf(column, value) : value;
-  return <span className={`cut${isCode ? " code" : ""}${column.category === "number" ? " number" : ""}`}>{text}</span>;
+/** What a cell shows: the value as text, whatever it contains. It is the text of the cell itself: an element less in each of hundreds of cells. */
+function textOf(column: TableColumn, value: TextValue): string {
+  if (value === null) return texts.grid.null;
+  if (value === "") return "''";
+  return column.category === "boolean" ? choiceOf(column, value) : value;
+}
+
+/** The class of a cell by its value. */
+function lookOf(column: TableColumn, value: TextValue): string {
+  if (value === null || value === "") return "tables-null";
+  if (column.category === "number") return "number";
+  return ["json", "uuid", "array", "bytes", "network"].includes(column.category) ? "code" : "";
+}
+
+/** What the row is called that a reference refers to. */
+function Label({ text }: { text: string | null | undefined }) {
+  return text ? <span className="tables-label">{text}</span> : null;
 }

@@ -90,7 +90,7 @@ function Rows({ table }: { table: DescribedTable }) {
       })) ?? [],
     [query.data],
   );
-  const chosen = rows.filter((row, index) => selection.has(rowId(row, index)));
+  const chosen = selection.size === 0 ? [] : rows.filter((row, index) => selection.has(rowId(row, index)));
   const seenRow = (row: RowOfPage) => seenRowOf(columns, row);
   const openRow = (row: RowOfPage) => table.key.length && changeSearch({ row: JSON.stringify(row.key) }, false);
   const deleteRows = async (doomed: readonly SeenRow[]) => {

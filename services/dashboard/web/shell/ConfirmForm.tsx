@@ -1,23 +1,18 @@
 import { useState } from "react";
 import { post } from "../api/client.ts";
-import { useMe, useOperation, useValue } from "../api/hooks.ts";
-import { type PendingConfirmation, pendingConfirmation } from "../api/signals.ts";
+import { useMe, useOperation } from "../api/hooks.ts";
+import type { PendingConfirmation } from "../api/signals.ts";
 import { Button } from "../components/Button.tsx";
 import { CodeWords } from "../components/CodeWords.tsx";
 import { Dialog } from "../components/Dialog.tsx";
 import { Field } from "../components/Field.tsx";
 import { Note } from "../components/states.tsx";
 import { texts } from "../texts.ts";
+import { useAttempt } from "./attempt.ts";
 import { canUsePasskeys, usePasskeyOnce } from "./passkeys.ts";
-import { useAttempt } from "./SignIn.tsx";
 
 /** The dialog by which the administrator confirms again, before an operation that shows secrets or destroys. */
-export function ConfirmAgain() {
-  const pending = useValue(pendingConfirmation);
-  return pending && <ConfirmForm pending={pending} />;
-}
-
-function ConfirmForm({ pending }: { pending: PendingConfirmation }) {
+export function ConfirmForm({ pending }: { pending: PendingConfirmation }) {
   const me = useMe();
   const all = useOperation("administrators.list", {});
   const mine = all.data?.find((row) => row.id === me.administrator_id);
