@@ -110,7 +110,49 @@ async def test_public_bucket_asks_no_policy(storage_pool: StoragePool) -> None:
     bucket = await storage_pool.bucket(public=True)
     await storage_pool.uploaded(f"/object/{bucket}/a.txt")
 
-    assert await storage_pool.got(f"/object/authenticated/{bucket}/a.txt", ANON) == b"hello world"
+    for _ in range(2):  # the second lookup begins with the bucket, since that answered the first
+        assert await storage_pool.got(f"/object/authenticated/{bucket}/a.txt", ANON) == b"hello world"
+
+    await storage_pool.ok("PUT", f"/bucket/{bucket}", {"public": False})
+    for _ in range(2):
+        assert await storage_pool.refused("GET", f"/object/{bucket}/a.txt", None, ANON) == (
+            404,
+            "NoSuchKey",
+            "Object not found",
+        )
+
+
+async def test_policy_may_write_and_does_so_once_for_each_read(storage_pool: StoragePool) -> None:
+    bucket = await storage_pool.bucket()
+    await storage_pool.uploaded(f"/object/{bucket}/a.txt")
+    await storage_pool.admin.execute("""
+        create table public.reads_of_objects (name text);
+        create function public.note_read(name text) returns bool language sql security definer volatile
+          as 'insert into public.reads_of_objects values ($1) returning true';
+    """)
+    try:
+        await storage_pool.policy(bucket, "select", using="public.note_read(name)")
+        for count in (1, 2):
+            assert await storage_pool.got(f"/object/{bucket}/a.txt", ALICE) == b"hello world"
+            assert await storage_pool.value("select count(*) from public.reads_of_objects") == count
+    finally:
+        await storage_pool.admin.execute(
+            "drop function public.note_read cascade; drop table public.reads_of_objects"
+        )
+
+
+async def test_row_beyond_what_a_connection_buffers_is_read_whole(storage_pool: StoragePool) -> None:
+    bucket = await storage_pool.bucket()
+    await storage_pool.uploaded(f"/object/{bucket}/a.txt")
+    await storage_pool.policy(bucket, "select")
+    await storage_pool.admin.execute(
+        "update storage.objects set user_metadata = jsonb_build_object('long', repeat('x', 1000000)) where bucket_id = $1",
+        bucket,
+    )
+
+    told = await storage_pool.ok("GET", f"/object/info/{bucket}/a.txt", None, ALICE)
+
+    assert told["metadata"] == {"long": "x" * 1_000_000}
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ async def public_object(context: StorageContext, request: StorageRequest, bucket
     Raises: StorageError; a private bucket is `Bucket not found`, as if it were missing.
     """
     values = statement(SQL["openly"], bucket, existing_key(key))
-    lookup = decode_first((await context.run(request.as_service(), values))[0], _PublicLookup)
+    lookup = decode_first((await context.read(request.as_service(), values))[0], _PublicLookup)
     if lookup is None or not lookup.is_public:
         raise no_such_bucket()
     return _existing(lookup.object)
@@ -118,26 +118,33 @@ async def readable_object(
 ) -> ObjectRow:
     """Return an object that the caller may read: any in a public bucket, else one that the caller's policies allow.
 
-    Without an identity only public buckets are visible. Raises: StorageError.
+    Without an identity only public buckets are visible. A row that a policy shows is the answer whatever its bucket is, so
+    most lookups are one statement; the bucket is read where no policy showed the row. Raises: StorageError.
     """
     if request.identity is None:
         return await public_object(context, request, bucket, key)
     name = existing_key(key)
-    results = await context.run(
-        request.as_service(),
-        statement(SQL["openly"], bucket, name),
-        switch_role(request.caller),
-        statement(SQL["visible"], bucket, name),
-    )
+    visible = statement(SQL["visible"], bucket, name)
+    if bucket not in context.open_buckets:
+        row = decode_first((await context.read(request.as_caller(), visible))[0], ObjectRow)
+        if row is not None:
+            return row
+    openly = statement(SQL["openly"], bucket, name)
+    results = await context.read(request.as_service(), openly, switch_role(request.caller), visible)
     lookup = decode_first(results[0], _PublicLookup)
     if lookup is None:
         raise no_such_bucket()
-    return _existing(lookup.object if lookup.is_public else decode_first(results[2], ObjectRow))
+    if not lookup.is_public:
+        context.open_buckets.pop(bucket)
+        return _existing(decode_first(results[2], ObjectRow))
+    row = _existing(lookup.object)
+    context.open_buckets.put(bucket, True)
+    return row
 
 
 async def any_object(context: StorageContext, request: StorageRequest, bucket: str, key: str) -> ObjectRow:
     """Return an object to a client that a signed URL has authorized. Raises: StorageError."""
-    results = await context.run(request.as_service(), statement(SQL["visible"], bucket, existing_key(key)))
+    results = await context.read(request.as_service(), statement(SQL["visible"], bucket, existing_key(key)))
     return _existing(decode_first(results[0], ObjectRow))
 
 

@@ -15,6 +15,7 @@ from schemas.keys.token_keys import KeySet
 from schemas.settings.storage import Storage
 from schemas.storage_events import ObjectsChanged
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.errors import DatabaseError
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.interactive import statement
 from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
@@ -29,6 +30,9 @@ from workers.storage.requests.outside_cache import OutsideCache
 T = TypeVar("T")
 
 _MOST_RULES = 1000
+_MOST_WRITING_READS = 100
+_READ_ONLY = "25006"
+"""SQLSTATE of a write in a transaction that only reads."""
 
 
 class Renderer(Protocol):
@@ -89,6 +93,10 @@ class StorageContext:
     upload_rules: BoundedCache[str, UploadRules] = field(default_factory=lambda: BoundedCache(_MOST_RULES))
     """Rules of buckets without a quota, as they were read last: they may have changed since, so every write compares them."""
 
+    open_buckets: BoundedCache[str, bool] = field(default_factory=lambda: BoundedCache(_MOST_RULES))
+    """Buckets whose last object was found because they are public, not by a policy: which of two ways a lookup tries first."""
+    writing_reads: BoundedCache[str, bool] = field(default_factory=lambda: BoundedCache(_MOST_WRITING_READS))
+    """Texts of statements that read and whose policies call functions that write."""
     pages: StoredPages = field(default_factory=StoredPages)
     """Pages of listings that the service role has read."""
     outside_cache: OutsideCache | None = None
@@ -105,6 +113,28 @@ class StorageContext:
     async def run(self, settings: SessionSettings, *statements: Statement) -> list[Rows]:
         """Run statements in one transaction, one round trip. Raises: DatabaseError, Disconnected, PoolTimeout."""
         return await self.database.run(TransactionSpec(settings, statements))
+
+    async def read(self, settings: SessionSettings, *statements: Statement) -> list[Rows]:
+        """Run statements that only read; quick ones of several requests share a connection (shared_reads.py).
+
+        A policy may call a function that writes. Postgres refuses that here before anything is done, and the statements run again
+        as `run` runs them; from then on at once. Raises: as `run`.
+        """
+        text = statements[-1].text
+        if text in self.writing_reads:
+            return await self.run(settings, *statements)
+        spec = TransactionSpec(settings, statements, read_only=True, may_share=True)
+        try:
+            results, long = await self.database.run_long(spec)
+        except DatabaseError as error:
+            if error.code != _READ_ONLY:
+                raise
+            self.writing_reads.put(text, True)
+            return await self.run(settings, *statements)
+        if long is not None:
+            row = results[-1][-1]
+            results[-1][-1] = (*row[:-1], b"".join([piece async for piece in long]))
+        return results
 
     async def probe(self, settings: SessionSettings, *statements: Statement) -> list[Rows]:
         """Run statements in a transaction that is rolled back. Raises: as `run`."""

@@ -169,7 +169,7 @@ async def visible_object(
     context: StorageContext, request: StorageRequest, bucket: str, key: str
 ) -> ObjectRow:
     """Return an object that the caller's policies allow, even in a public bucket. Raises: StorageError (404)."""
-    rows = await context.run(request.as_caller(), statement(SQL["visible"], bucket, key))
+    rows = await context.read(request.as_caller(), statement(SQL["visible"], bucket, key))
     row = decode_first(rows[0], ObjectRow)
     if row is None:
         raise no_such_key()
