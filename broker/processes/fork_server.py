@@ -29,6 +29,7 @@ each run does in the same way (`broker/processes/warm_up.py`).
 
 import ctypes
 import gc
+import importlib
 import os
 import select
 import socket
@@ -41,6 +42,7 @@ from typing import Final
 import msgspec
 
 from broker.processes.allocation_gaps import fill_large_gaps, filled_gaps
+from broker.processes.definition_cache import stored_definitions
 from broker.processes.fork_orders import FORK, FORK_FD, ForkOrder
 from broker.processes.heartbeat import EVERY_S
 from broker.processes.mapped_files import release_file_pages
@@ -53,6 +55,15 @@ from schemas.settings.tree import Settings
 READY_FD: Final = "HEADWATER_READY_FD"
 MOST_DESCRIPTORS: Final = 16
 _PR_SET_PDEATHSIG = 1
+_LIBRARIES = (
+    "aiohttp.web",
+    "asyncpg",
+    "cryptography.x509",
+    "jwt",
+    "nats.js",
+    "prometheus_client",
+    "structlog",
+)
 _ADOPTED_S = 5.0
 _POLL_S = 0.0005
 
@@ -64,9 +75,11 @@ def main() -> int:
     pipe = int(os.environ.pop(READY_FD))
     supervisor = os.getppid()
     gc.disable()  # a collection while loading would find nothing to free
-    for module, *arguments in programs:
-        _preload(module, arguments)
-    _warm_up(programs)
+    with stored_definitions():
+        _load_libraries()
+        for module, *arguments in programs:
+            _preload(module, arguments)
+        _warm_up(programs)
     gc.enable()
     if (threads := threading.active_count()) > 1 or _kernel_threads() > 1:
         print(
@@ -83,6 +96,13 @@ def main() -> int:
     code = _run(order) if order is not None else 0
     del gaps  # until here: what they fill may not become free again
     return code
+
+
+def _load_libraries() -> None:
+    """Import what every program imports, and exempt it from the collection after loading, which takes time for each object that it visits."""
+    for library in _LIBRARIES:
+        importlib.import_module(library)
+    gc.freeze()
 
 
 def _preload(name: str, arguments: Sequence[str]) -> None:

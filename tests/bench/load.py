@@ -14,10 +14,15 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Outcome:
-    """What one run gave: latencies in nanoseconds, answers by status, connections that broke."""
+    """What one run gave: latencies in nanoseconds, answers by status, connections that broke.
+
+    `ends` and `connections` say of each latency when its answer came (`time.perf_counter_ns`) and on which connection.
+    """
 
     seconds: float = 0.0
     latencies: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    connections: list[int] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
     broken: int = 0
 
@@ -87,6 +92,8 @@ def drive(address: tuple[str, int], requests: Sequence[bytes], connections: int,
             if finished:
                 outcome.statuses[connection.status] += 1
                 outcome.latencies.append(now - connection.began)
+                outcome.ends.append(now)
+                outcome.connections.append(number)
             else:
                 outcome.broken += 1
             if finished and now < end:
