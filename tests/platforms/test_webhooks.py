@@ -1,13 +1,16 @@
 """Webhooks of a whole platform: what happens in it arrives at a receiver, signed, and again until it is taken."""
 
 import asyncio
+import json
 import os
 import signal
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
+import psycopg
 import pytest
 from standardwebhooks import Webhook
 
@@ -165,6 +168,40 @@ def test_what_is_not_taken_is_sent_again_in_the_order_of_its_row_and_holds_back_
     assert [event.json["data"]["record"]["note"] for event in events] == ["a", "a", "b"]
     assert events[0].id == events[1].id != events[2].id
     assert target.at("/redirected") == []
+
+
+def test_what_was_taken_is_not_sent_again_while_the_database_cannot_store_it(
+    server: Platform, owner: RemoteAdministrator, target: Receiver
+):
+    add(owner, target, "full", table="orders", filters=["id=gt.500"])
+    password = json.loads((server.data / "passwords.json").read_text())["database"]
+    place = urlsplit(server.values["DB_URL"]).netloc.rpartition("@")[2]
+    with psycopg.connect(
+        f"postgresql://supabase_admin:{password}@{place}/postgres", autocommit=True
+    ) as admin:
+        admin.execute(
+            """
+            create sequence public.attempts;
+            grant usage on sequence public.attempts to public;
+            create function public.full_disk() returns trigger language plpgsql as $$
+            begin
+              perform pg_catalog.nextval('public.attempts');
+              raise exception 'No space left on device' using errcode = 'disk_full';
+            end $$;
+            create trigger full_disk before update on headwater.webhook_deliveries
+              for each row execute function public.full_disk();
+            insert into public.orders (id) values (501);
+            """
+        )
+        deadline = time.monotonic() + 60
+        while admin.execute("select last_value from public.attempts").fetchall()[0][0] < 4:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)  # nothing announces an attempt
+        admin.execute("drop function public.full_disk cascade; drop sequence public.attempts")
+    server.psql("insert into public.orders (id) values (502)")
+    target.wait_for("/full", 2)
+
+    assert [event.json["data"]["record"]["id"] for event in target.at("/full")] == [501, 502]
 
 
 def test_a_receiver_that_is_gone_pauses_its_webhook_and_nothing_is_lost(

@@ -17,11 +17,11 @@ import msgspec
 from broker.observability.observe import observe
 from schemas.settings.scheduler import Net
 from workers.database.errors import DatabaseError
+from workers.database.passing_errors import is_passing
 from workers.database.sessions.leadership import Leadership
 from workers.http_client.client import FetchedResponse, FetchFailed, HttpClient
 from workers.scheduler.net_requests import FRAMING_HEADERS, decoded
 from workers.scheduler.observations import WaitingAnswered, WaitingNotAnswered
-from workers.scheduler.passing_errors import is_passing
 from workers.scheduler.statements import WAITING
 
 CHANNEL = "headwater_http"

@@ -12,6 +12,7 @@ from broker.requests.call import Calls
 from schemas.schedules import Schedule
 from schemas.settings.tree import Settings
 from workers.database.errors import DatabaseError
+from workers.database.passing_errors import is_passing
 from workers.database.sessions.leadership import Leadership, LeadershipLost
 from workers.http_client.client import HttpClient
 from workers.scheduler.durable_jobs.durable_jobs import CHANNEL as DURABLE_JOBS_CHANNEL
@@ -31,7 +32,6 @@ from workers.scheduler.observations import (
     SchedulerLeads,
     SchedulesNotRead,
 )
-from workers.scheduler.passing_errors import is_passing
 from workers.scheduler.queues.consumers import CHANNEL as QUEUES_CHANNEL
 from workers.scheduler.queues.consumers import QueueConsumers
 from workers.scheduler.run_queues import RunQueues

@@ -17,10 +17,10 @@ from msgspec import Struct
 from broker.observability.observe import observe
 from schemas.settings.scheduler import Net
 from workers.database.errors import DatabaseError
+from workers.database.passing_errors import is_passing
 from workers.database.sessions.leadership import Leadership
 from workers.http_client.client import FetchedResponse, FetchFailed, HttpClient
 from workers.scheduler.observations import RequestNotAnswered, RequestSent
-from workers.scheduler.passing_errors import is_passing
 from workers.scheduler.statements import JOBS, NET
 
 _REDIRECTS = 5

@@ -55,8 +55,9 @@ class ChangeIntake:
         self._stored.clear()
 
     async def run(self) -> None:
-        """Read for as long as there are webhooks of rows. Raises: DatabaseError, LeadershipLost."""
+        """Read for as long as there are webhooks of rows, from the stored place. Raises: DatabaseError, LeadershipLost."""
         backoff = Backoff(0.05, 5.0, jitter=0.3)
+        self._stream, self._kept_seq = "", 0
         try:
             while True:
                 try:
@@ -120,6 +121,8 @@ class ChangeIntake:
             )
         self._stream = head.created
         if new:
+            # Before they count as followed: a leader that finds no place would begin at the end of the stream.
+            await self._leadership.ask(SQL["keep_place"], self._stream, after or 0, self._lsn)
             await self._leadership.ask(SQL["followed"], [webhook.id for webhook in new])
             await self._webhooks.read()
 
@@ -127,6 +130,8 @@ class ChangeIntake:
         """Return up to where the stream was read; None if no webhook was followed before."""
         rows = await self._leadership.ask(SQL["place"]) if is_needed else []
         if not rows:
+            if is_needed:
+                await self._note_gap("up to where the stream of changes was read is not known")
             return head.last_seq if is_needed else None
         stream, seq, self._lsn = rows[0]
         if stream == head.created:

@@ -264,7 +264,12 @@ class WebhookSender:
             self._has_results.clear()
             results, self._results = self._results, []
             if results:
-                await self._leadership.ask(SQL["settle"], *map(list, zip(*results, strict=True)))
+                try:
+                    await self._leadership.ask(SQL["settle"], *map(list, zip(*results, strict=True)))
+                except DatabaseError:
+                    self._results[:0] = results  # they stay underway, so that they are not sent again
+                    self._has_results.set()
+                    raise
             for result in results:
                 self._sending.pop(result.id, None)
             gone, self._gone = self._gone, []

@@ -1,14 +1,22 @@
 """One term of leadership: the list of webhooks, the reader of changes, the sender, and what is done from time to time."""
 
 import asyncio
+import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 
+from broker.backoff import Backoff
 from broker.nats.connection import NatsConnection
+from broker.observability.observe import observe
 from schemas.settings.tree import Settings
 from schemas.webhooks import CHANNEL, target_sealer
+from workers.database.errors import DatabaseError
+from workers.database.passing_errors import is_passing
 from workers.database.sessions.leadership import Leadership
 from workers.http_client.client import HttpClient
 from workers.webhooks.intake import ChangeIntake
+from workers.webhooks.observations import WebhooksLost
 from workers.webhooks.sender import WebhookSender
 from workers.webhooks.statements import SQL
 from workers.webhooks.webhook_list import WebhookList
@@ -17,6 +25,8 @@ _MEASURE_S, _SWEEP_S, _SWEEP_PAUSE_S = 10.0, 3600.0, 0.1
 _LOOK_S = 60.0
 """The longest time until the webhooks are read again: tables may be others."""
 _SHARE_OF_DRAIN = 0.5
+_FIRST_PAUSE_S, _LAST_PAUSE_S = 0.2, 10.0
+"""Pauses before work goes on that the database refused for a moment."""
 
 
 class WebhookTerm:
@@ -47,15 +57,16 @@ class WebhookTerm:
         await self._leadership.ask(SQL["switch_triggers"])
         await self.webhooks.read()
         try:
-            await self._leadership.work(
-                self._wait_for_stop,
+            lasting = (
                 self._read_again,
                 self._intake.run,
-                self._wake_sender,
                 self._sender.take_all,
                 self._sender.write_results,
                 self._watch,
                 self._sweep,
+            )
+            await self._leadership.work(
+                self._wait_for_stop, self._wake_sender, *(partial(_again, work) for work in lasting)
             )
         finally:
             await self._sender.stop()
@@ -71,7 +82,11 @@ class WebhookTerm:
                 async with asyncio.timeout(_LOOK_S if self.webhooks.stored else None):
                     await self._notified.wait()
             self._notified.clear()
-            await self.webhooks.read()
+            try:
+                await self.webhooks.read()
+            except DatabaseError:
+                self._notified.set()
+                raise
             self._intake.change()
             self._sender.wake()
 
@@ -102,3 +117,22 @@ class WebhookTerm:
             keep_s = float(self._settings.webhooks.keep)
             has_more = bool(self.webhooks.stored) and bool(await self._leadership.ask(SQL["sweep"], keep_s))
             await asyncio.sleep(_SWEEP_PAUSE_S if has_more else _SWEEP_S)
+
+
+async def _again(work: Callable[[], Awaitable[None]]) -> None:
+    """Do work, and again when the database cannot store something for a moment, because its disk is full, say.
+
+    A new term instead would send again what receivers have taken. Raises: DatabaseError for what never passes, LeadershipLost.
+    """
+    backoff = Backoff(_FIRST_PAUSE_S, _LAST_PAUSE_S)
+    while True:
+        began = time.monotonic()
+        try:
+            return await work()
+        except DatabaseError as error:
+            if not is_passing(error):
+                raise
+            observe(WebhooksLost(f"SQLSTATE {error.code}"))
+        if time.monotonic() - began > _LAST_PAUSE_S:
+            backoff.reset()
+        await backoff.wait()

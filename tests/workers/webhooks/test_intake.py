@@ -26,11 +26,16 @@ class StoringLeadership:
     def __init__(self) -> None:
         self.place: tuple[object, ...] = ()
         self.stored = asyncio.Queue[int]()
+        self.followed = asyncio.Event()
 
     async def ask(self, statement: str, *values: object) -> list[tuple[object, ...]]:
         match _NAMES[statement], values:
             case "place", _ if self.place:
                 return [(*self.place, 0)]
+            case "keep_place", (stream, int(seq), _):
+                self.place = stream, seq
+            case "followed", _:
+                self.followed.set()
             case "store", (stream, int(seq), _, list(webhooks), *_):
                 self.place = stream, seq
                 self.stored.put_nowait(len(webhooks))
@@ -38,13 +43,13 @@ class StoringLeadership:
 
 
 class OneWebhook:
-    """The webhooks: one, which is followed."""
+    """The webhooks: one, which is followed unless it is new."""
 
     of_tables = {("public", "notes"): [WEBHOOK]}  # noqa: RUF012 - nothing changes it
-    stored = {WEBHOOK.id: SimpleNamespace(is_followed=True)}  # noqa: RUF012 - nothing changes it
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_followed: bool = True) -> None:
         self.gaps: list[str] = []
+        self.stored = {WEBHOOK.id: SimpleNamespace(is_followed=is_followed)}
 
     async def read(self) -> None:
         pass
@@ -80,3 +85,29 @@ async def test_the_place_is_that_of_the_stream_that_was_created_again() -> None:
 
     assert leadership.place == (head.created, 1)
     assert webhooks.gaps == ["changes left the stream before they were read"]
+
+
+async def test_a_webhook_that_is_followed_has_a_place_though_its_leader_is_killed_at_once() -> None:
+    change = RowChange(ChangeKind.INSERT, [b"1"], None)
+    batch = ChangeBatch("public", "notes", 16, 2, 0, 0, [ChangeColumn("a", "int4", True)], "f", [change])
+    async with running_server() as server:
+        connection = await NatsConnection.open(server.url, name="test")
+        leadership, webhooks = StoringLeadership(), OneWebhook(is_followed=False)
+        await ensure_stream(connection, CHANGES_STREAM, ["changes.>", "gaps.>"])
+        killed = asyncio.ensure_future(ChangeIntake(connection, leadership, webhooks).run())  # type: ignore[arg-type]  # as above
+        await leadership.followed.wait()
+        killed.cancel()
+        await asyncio.wait([killed])
+        await publish(connection, "changes.public.notes", msgspec.msgpack.encode(batch))
+
+        following = OneWebhook()
+        reading = asyncio.ensure_future(ChangeIntake(connection, leadership, following).run())  # type: ignore[arg-type]  # as above
+        try:
+            async with asyncio.timeout(30):
+                assert await leadership.stored.get() == 1
+        finally:
+            reading.cancel()
+            await asyncio.wait([reading])
+            await connection.close()
+
+    assert following.gaps == []

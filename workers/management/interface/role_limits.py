@@ -57,7 +57,9 @@ LEVELS_BESIDE_TABLES: dict[str, AccessLevel] = {
         AccessLevel.NONE,
     ),
     **dict.fromkeys(("statistics", "logs", "functions"), AccessLevel.NONE),
-    **dict.fromkeys(("migrations", "schema", "backups", "settings", "project", "advisors"), AccessLevel.READ),
+    **dict.fromkeys(
+        ("migrations", "schema", "backups", "branches", "settings", "project", "advisors"), AccessLevel.READ
+    ),  # a comparison of access names rows by their keys
 }
 """The highest level of areas whose operations read any row or run code."""
 _SCHEMAS_BESIDE_TABLES = frozenset((*PLATFORM_SCHEMAS, "information_schema"))

@@ -20,6 +20,8 @@ _LONGEST_IDENTIFIER = 63
 _MOST_CONTENT_BYTES = 64 * 1024
 _MOST_VIEWS = 100
 """Views of one table and one owner."""
+_MOST_OF_OWNER = 1000
+"""Views of one owner: readers store them too, and the names of tables are not checked, for a view may outlive its table."""
 
 
 class ViewedTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,10 +82,11 @@ async def save(context: OperationContext, arguments: ViewToSave) -> Done:
         raise invalid_arguments(f"`content` may have {_MOST_CONTENT_BYTES} bytes as JSON")
     owner = _owner(context, arguments.is_shared)
     place = (owner, arguments.schema, arguments.table, arguments.name)
-    if not await _run(context, "save", *place, content.decode(), _MOST_VIEWS, locks=True):
+    if not await _run(context, "save", *place, content.decode(), _MOST_VIEWS, _MOST_OF_OWNER, locks=True):
         raise ManagementError(
-            409, "too_many_views", f"A table has at most {_MOST_VIEWS} views of one owner", hint="Remove one."
-        )
+            409, "too_many_views", f"A table has at most {_MOST_VIEWS} views of one owner, all tables {_MOST_OF_OWNER}",
+            hint="Remove one.",
+        )  # fmt: skip
     return Done()
 
 

@@ -20,6 +20,7 @@ from schemas.errors import ApiError, OutcomeUnknown, Unavailable
 from schemas.functions.errors import PROCESS_ENDED
 from schemas.http import header
 from workers.database.errors import DatabaseError
+from workers.database.passing_errors import is_passing
 from workers.http_client.retry_after import requested_pause_s
 from workers.scheduler.durable_jobs.report_writer import ReportWriter
 from workers.scheduler.durable_jobs.reports import (
@@ -34,7 +35,6 @@ from workers.scheduler.durable_jobs.reports import (
     parse_report,
     stored_steps,
 )
-from workers.scheduler.passing_errors import is_passing
 
 OpenCall = Callable[[str, bytes], Awaitable[PoolReply]]
 """Calls a function by its name with a body. Raises: ApiError."""

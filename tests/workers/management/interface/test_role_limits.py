@@ -171,6 +171,7 @@ async def test_a_role_stays_until_it_is_taken_away(owner: Client, visitor: Clien
         {"name": "a", "areas": {"rows": "own"}},
         {"name": "a", "areas": {"sql": "read"}, "tables": [{"table": "t", "level": "none"}]},
         {"name": "a", "areas": {"schema": "change"}, "tables": [{"table": "t", "level": "none"}]},
+        {"name": "a", "areas": {"branches": "change"}, "tables": [{"table": "t", "level": "none"}]},
         {
             "name": "a",
             "areas": {},

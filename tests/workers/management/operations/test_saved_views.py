@@ -4,6 +4,7 @@ import uuid
 
 import pytest
 
+from tests.workers.database.server import connected
 from tests.workers.management.conftest import Client
 from workers.management.interface.rights import Right
 
@@ -44,6 +45,22 @@ async def test_views_of_a_table_are_limited(owner: Client) -> None:
         "too_many_views",
     )
     await owner.run("saved_views.save", **place, name="7", content={"sort": "id"})
+
+
+async def test_views_of_an_owner_are_limited(visitor: Client) -> None:
+    reader = await visitor.signed_in(f"{uuid.uuid4().hex}@example.com", Right.READER)
+    me = (await reader.run("account.me"))["administrator_id"]
+    async with connected(reader.superuser_url) as admin:
+        await admin.execute(
+            "insert into headwater.administrator_views (administrator_id, table_schema, table_name, name, content)"
+            " select $1::text::uuid, 'public', n::text, 'a', '{}' from generate_series(1, 1000) as n",
+            me,
+        )
+
+    more = await reader.refused("saved_views.save", schema="public", table="1001", name="a", content={})
+    await reader.run("saved_views.save", schema="public", table="7", name="a", content={"sort": "id"})
+
+    assert more == (409, "too_many_views")
 
 
 @pytest.mark.parametrize(

@@ -110,12 +110,16 @@ async def ask_model(
 
 async def _events(content: AsyncIterator[bytes]) -> AsyncIterator[object]:
     """Yield the JSON of each event. Source: HTML, 9.2.6 (of which `data` is used)."""
-    size, rest = 0, b""
+    size, rest = 0, bytearray()
     async for chunk in content:
         size += len(chunk)
         if size > _MOST_BYTES:
             raise FetchFailed(f"the model's answer is longer than {_MOST_BYTES} bytes")
-        *lines, rest = (rest + chunk).split(b"\n")
+        rest += chunk
+        if b"\n" not in chunk:  # a long line that comes in small pieces is not copied with each
+            continue
+        *lines, last = bytes(rest).split(b"\n")
+        rest = bytearray(last)
         for line in lines:
             data = line.strip().removeprefix(b"data:").strip() if line.startswith(b"data:") else b""
             if data == b"[DONE]":

@@ -162,6 +162,36 @@ async def test_lines_arrive_over_failures_and_changes_of_the_leader_and_a_hangin
     assert [tuple(row) for row in rows] == [(name, 0, "") for name in ("quick", "quick", "slow", "slow")]
 
 
+async def test_lines_are_not_sent_again_while_the_database_stores_no_place(
+    database: Server, admin: asyncpg.Connection, pool: NatsConnection, target: Receiver
+):
+    one = leader(database, pool, full=drain(target.url("/full"), functions=False))
+    await begun(admin, 1)
+    await admin.execute(
+        """
+        create sequence public.attempts;
+        grant usage on sequence public.attempts to headwater_management;
+        create function public.full_disk() returns trigger language plpgsql as $$
+        begin
+          perform nextval('public.attempts');
+          raise exception 'No space left on device' using errcode = 'disk_full';
+        end $$;
+        create trigger full_disk before update on headwater.log_drains execute function public.full_disk();
+        """
+    )
+    async with feeding(pool, "pools") as buffer:
+        buffer.add_line("info", "line 1", {})
+        async with asyncio.timeout(60):
+            while await admin.fetchval("select last_value from public.attempts") < 3:
+                await asyncio.sleep(0.02)  # nothing announces an attempt
+        await admin.execute("drop function public.full_disk cascade; drop sequence public.attempts")
+        buffer.add_line("info", "line 2", {})
+        await until(lambda: "2" in numbers_received(target, "/full"))
+    await one.close()
+
+    assert numbers_received(target, "/full") == ["1", "2"]
+
+
 async def test_a_receiver_that_is_away_loses_the_oldest_lines_which_are_counted(
     database: Server, admin: asyncpg.Connection, pool: NatsConnection, target: Receiver
 ):

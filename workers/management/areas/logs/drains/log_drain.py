@@ -2,7 +2,7 @@
 
 What the receiver does not take stays in the stream, which is bounded (`log.store.queue_size`, a day at most) and removes its oldest
 messages: so a receiver that is away costs no memory, holds back nobody, and misses the oldest lines, which are counted. Lines are sent at least once: a place is
-stored behind what was taken. A drain that is new begins with lines from now on; of a stream that came after it, with the first.
+stored behind what was taken. While the database stores none (its disk is full, say), nothing more is sent, and nothing twice. A drain that is new begins with lines from now on; of a stream that came after it, with the first.
 """
 
 import asyncio
@@ -21,6 +21,8 @@ from broker.observability.observe import observe
 from schemas.errors import Unavailable
 from schemas.logs import LEVELS, LogRecord
 from schemas.settings.logs import LogDrain
+from workers.database.errors import DatabaseError
+from workers.database.passing_errors import is_passing
 from workers.database.sessions.leadership import Leadership
 from workers.management.areas.logs.drains.observations import (
     LogDrainFailing,
@@ -69,6 +71,7 @@ class DrainedStream:
         self._levels = frozenset(LEVELS[LEVELS.index(drain.level) :])
         self._runs: dict[str, int] = {}
         self._is_older_than_stream = False
+        self._is_failure_stored = False
 
     async def run(self) -> None:
         """Send for as long as this process leads. Raises: DatabaseError, LeadershipLost."""
@@ -133,10 +136,25 @@ class DrainedStream:
         self._figures.rejected += rejected
         self._figures.lost += lost
         place = messages[-1].seq
-        await self._leadership.ask(
-            SQL["sent"], self._name, SOURCES[self._source], place, len(records) - rejected, rejected, lost
-        )
+        await self._store(place, len(records) - rejected, rejected, lost)
         return place
+
+    async def _store(self, place: int, sent: int, rejected: int, lost: int) -> None:
+        """Store a place; wait for a database that cannot. Raises: DatabaseError for what never passes, LeadershipLost."""
+        backoff = Backoff(_FIRST_PAUSE_S, _LAST_PAUSE_S)
+        while True:
+            try:
+                await self._leadership.ask(
+                    SQL["sent"], self._name, SOURCES[self._source], place, sent, rejected, lost
+                )
+            except DatabaseError as error:
+                if not is_passing(error):
+                    raise
+                observe(LogDrainsLost(f"{SOURCES[self._source]}: SQLSTATE {error.code}"))
+                await backoff.wait()
+                continue
+            self._is_failure_stored = False
+            return
 
     async def _deliver(self, records: Sequence[LogRecord]) -> int:
         """Send lines until they are taken; return how many were rejected."""
@@ -159,7 +177,14 @@ class DrainedStream:
         if self._source not in self._figures.failing:
             self._figures.failing.add(self._source)
             observe(LogDrainFailing(self._name, reason))
+        if self._is_failure_stored:
+            return
+        try:
             await self._leadership.ask(SQL["failing"], self._name, SOURCES[self._source], reason)
+            self._is_failure_stored = True
+        except DatabaseError as error:  # of a full disk, say: it is stored with the next failure
+            if not is_passing(error):
+                raise
 
 
 def gauges_of(figures: DrainFigures) -> list[tuple[str, str, Callable[[], float]]]:
