@@ -128,6 +128,26 @@ async def test_new_lines_are_followed_and_paused(
     await expect(line).to_have_count(1)
 
 
+async def test_lines_are_counted_by_sql(window: DashboardWindow, requests: dict[str, str]) -> None:
+    page = window.page
+    await window.open("logs?area=rest")
+    await page.get_by_role("link", name="SQL", exact=True).nth(1).click()
+    await page.get_by_label("Example", exact=True).click()
+    await page.get_by_role("option", name="Requests by client address").click()
+    await page.get_by_role("button", name="Run", exact=True).click()
+    rows = page.get_by_role("grid", name="Rows of the query").get_by_role("row")
+    await expect(rows.nth(1)).to_contain_text("127.0.0.1")
+    await window.screenshot("logs-sql")
+    await window.check_accessibility()
+    await window.check_narrow()
+    await page.reload()  # the query stands in the address
+    await expect(rows.nth(1)).to_contain_text("127.0.0.1")
+
+    await window.open("logs/sql?sql=delete from lines")
+
+    await expect(page.get_by_role("alert")).to_contain_text("only SELECT from the table `lines` may run")
+
+
 async def test_it_fits_and_is_accessible(window: DashboardWindow, requests: dict[str, str]) -> None:
     page = window.page
     await window.open("logs?follow=1&area=rest")

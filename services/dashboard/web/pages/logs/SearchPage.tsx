@@ -1,8 +1,9 @@
 import { lazy, Suspense, useEffect, useState } from "react";
-import { useSearch } from "../../address.tsx";
+import { Link, useSearch } from "../../address.tsx";
 import { useOperation } from "../../api/hooks.ts";
 import { PageHeader } from "../../components/basics.tsx";
 import { Button, IconButton } from "../../components/Button.tsx";
+import { Icon } from "../../components/Icon.tsx";
 import { formatBytes, formatNumber } from "../../format.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Filters } from "./Filters.tsx";
@@ -50,6 +51,9 @@ export function SearchPage() {
             >
               {texts.live}
             </Button>
+            <Link to="logs/sql" search={search} className="button button-plain">
+              <Icon name="terminal" /> {texts.sql.open}
+            </Link>
             <IconButton icon="refresh" variant="plain" label={texts.refresh} onPress={onSearchAgain} />
           </>
         }
