@@ -16,6 +16,7 @@ create type {s}.mood as enum ('sad', 'happy');
 create domain {s}.positive as integer check (value > 0);
 create type {s}.address as (street text, number integer);
 create table {s}.teams (id bigint generated always as identity primary key, name text not null unique);
+create table {s}.pairs (first int, second int, primary key (first, second));
 create table {s}."odd ""name" (
   id uuid primary key default gen_random_uuid(), team_id bigint references {s}.teams on delete cascade,
   mood {s}.mood default 'happy', moods {s}.mood[], price numeric(10, 2) check (price > 0),
@@ -180,6 +181,13 @@ async def test_a_diagram_has_tables_and_foreign_keys(owner: Client, schema: str)
     assert {table["name"] for table in diagram["tables"]} >= {"teams", 'odd "name', "cheap"}
     [key] = diagram["foreign_keys"]
     assert (key["table"], key["target"]["table"]) == ('odd "name', "teams")
+    [teams] = [table for table in diagram["tables"] if table["name"] == "teams"]
+    assert {column["name"]: (column["is_primary"], column["is_key"]) for column in teams["columns"]} == {
+        "id": (True, True),
+        "name": (False, True),  # unique by itself
+    }
+    [pairs] = [table for table in diagram["tables"] if table["name"] == "pairs"]
+    assert [(column["is_primary"], column["is_key"]) for column in pairs["columns"]] == [(True, False)] * 2
 
 
 async def test_more_tables_than_an_answer_may_have_are_refused(

@@ -6,6 +6,8 @@ import { Button } from "../../../components/Button.tsx";
 import { EmptyState, Loading, Note, QueryView } from "../../../components/states.tsx";
 import { Tabs } from "../../../components/Tabs.tsx";
 import type { Diagram as DiagramData } from "../../../generated/operations.ts";
+import { CreateTable } from "../../tables/CreateTable.tsx";
+import { useChangeFlow } from "../changeFlow.tsx";
 import type { PartProps } from "../SchemaPage.tsx";
 import { schemaTexts } from "../texts.ts";
 
@@ -22,7 +24,11 @@ export default function Diagram({ schema }: PartProps) {
     <QueryView
       query={diagram}
       isEmpty={({ tables }) => tables.length === 0}
-      empty={<EmptyState icon="graph" title={texts.none}>{texts.noneText}</EmptyState>}
+      empty={
+        <EmptyState icon="graph" title={texts.none} action={<FirstTable schema={schema} />}>
+          {texts.noneText}
+        </EmptyState>
+      }
     >
       {(data) => (
         <Tabs
@@ -36,6 +42,18 @@ export default function Diagram({ schema }: PartProps) {
         />
       )}
     </QueryView>
+  );
+}
+
+function FirstTable({ schema }: { schema: string }) {
+  const { mayChange } = useChangeFlow();
+  const [isCreating, setCreating] = useState(false);
+  if (!mayChange) return null;
+  return (
+    <>
+      <Button icon="plus" onPress={() => setCreating(true)}>{schemaTexts.tables.create}</Button>
+      {isCreating && <CreateTable schema={schema} onClose={() => setCreating(false)} onCreated={() => undefined} />}
+    </>
   );
 }
 

@@ -30,8 +30,19 @@ export function DiagramSearch({ boxes, input, onFind }: {
   onFind: (table: string, column: string | null) => void;
 }) {
   const [text, setText] = useState("");
+  /** The label of the match that is shown: its text is no search, and the list stays closed. */
+  const [found, setFound] = useState("");
+  const isSearching = text.trim() !== "" && text !== found;
   const entries = useMemo(() => entriesOf(boxes), [boxes]);
-  const matches = useMemo(() => text.trim() ? ranked(entries, text, []).slice(0, mostMatches) : [], [entries, text]);
+  const matches = useMemo(
+    () => isSearching ? ranked(entries, text, []).slice(0, mostMatches) : [],
+    [entries, text, isSearching],
+  );
+  const choose = ({ label, table, column }: Entry) => {
+    setText(label);
+    setFound(label);
+    onFind(table, column);
+  };
   return (
     <ComboBox
       className="field schema-search"
@@ -41,10 +52,10 @@ export function DiagramSearch({ boxes, input, onFind }: {
       selectedKey={null}
       onSelectionChange={(key) => {
         const entry = matches.find(({ id }) => id === key);
-        if (entry) onFind(entry.table, entry.column);
+        if (entry) choose(entry);
       }}
       allowsCustomValue
-      allowsEmptyCollection={text.trim() !== ""}
+      allowsEmptyCollection={isSearching}
       menuTrigger="input"
     >
       <Label className="for-readers">{texts.search}</Label>
@@ -58,8 +69,7 @@ export function DiagramSearch({ boxes, input, onFind }: {
             // Enter takes the first match where none was chosen by the arrow keys.
             const first = matches[0];
             if (event.key !== "Enter" || !first || event.currentTarget.hasAttribute("aria-activedescendant")) return;
-            setText(first.label);
-            onFind(first.table, first.column);
+            choose(first);
           }}
         />
       </div>

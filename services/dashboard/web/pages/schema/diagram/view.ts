@@ -78,7 +78,7 @@ export function useView(
   useCommands([
     { id: "diagram.zoomIn", label: texts.commands.zoomIn, keys: "+", run: () => void flow.zoomIn() },
     { id: "diagram.zoomOut", label: texts.commands.zoomOut, keys: "-", run: () => void flow.zoomOut() },
-    { id: "diagram.fit", label: texts.commands.fit, keys: "0", run: () => fit() },
+    { id: "diagram.fit", label: texts.commands.fit, keys: "0", run: () => void flow.fitView({ padding, maxZoom: 1 }) },
   ]);
   return {
     isWhole,
