@@ -20,7 +20,7 @@ from tests.platform import Platform, free_port, headwater, state_of
 
 pytestmark = pytest.mark.timeout(240)
 
-MOST_CLICKS = 32
+MOST_CLICKS = 28
 """Clicks of the whole way; more of them mean that a page became harder to use."""
 MOST_FIELDS = 9
 """Fields that are typed into."""

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { post } from "../api/client.ts";
 import { useMe, useOperation } from "../api/hooks.ts";
-import type { PendingConfirmation } from "../api/signals.ts";
+import { type PendingConfirmation, pendingConfirmation } from "../api/signals.ts";
 import { Button } from "../components/Button.tsx";
 import { CodeWords } from "../components/CodeWords.tsx";
 import { Dialog } from "../components/Dialog.tsx";
