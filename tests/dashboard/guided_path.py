@@ -86,9 +86,7 @@ async def _add_rows(user: CountingUser) -> None:
         await user.type(dialog.get_by_label("body"), f"{name}'s note")
         action = "Insert row" if name == names[-1] else "Insert and add another"
         await user.click(dialog.get_by_role("button", name=action, exact=True))
-        await expect(
-            page.get_by_role("gridcell", name=f"{name}'s note", include_hidden=True)
-        ).to_be_visible()
+        await expect(page.get_by_role("gridcell", name=f"{name}'s note", include_hidden=True)).to_be_visible()
 
 
 async def _see_why_anon_sees_nothing(user: CountingUser) -> None:
