@@ -13,6 +13,7 @@ Modifier = Literal["Alt", "Control", "ControlOrMeta", "Meta", "Shift"]
 _MOST_KEYS = 250
 """Keys on the way to one control; more of them mean that it cannot be reached."""
 _STEP = """(target) => {
+  if (!target.isConnected) return 'gone';
   const at = document.activeElement;
   const row = target.closest('[role=grid][aria-activedescendant] [role=row]');
   const grid = row?.closest('[role=grid]');
@@ -129,12 +130,16 @@ class KeyboardUser(CountingUser):
 
     async def reach(self, target: Locator) -> None:
         """Move the focus to a control. Raises: NotReached, with the control and where the focus is."""
-        await target.wait_for(state="attached")
+        # An element, not a name: a list that opens where the focus comes by hides all names beside it from assistive technology.
+        control = await target.element_handle()
         for _ in range(_MOST_KEYS):
-            key = await target.evaluate(_STEP)
+            key = await control.evaluate(_STEP)
             if key == "there":
                 return
-            await self.press_keys(key)
+            if key == "gone":  # the page was drawn again
+                control = await target.element_handle()
+            else:
+                await self.press_keys(key)
         at = await self.window.page.evaluate(_FOCUSED)
         raise NotReached(f"{self.step}: {target} is not reached; the focus is at {at!r}")
 

@@ -1,6 +1,7 @@
 """The first five minutes of a new user: from the link of the first start to a user of an app who sees only his rows.
 
 Everything is done in the dashboard, as somebody does it who has read nothing; the test counts clicks and fields.
+A user with a mouse does it, and one with a keyboard alone.
 """
 
 import shutil
@@ -13,20 +14,20 @@ import pytest
 from playwright.async_api import Browser
 
 from tests.dashboard.administrators import PASSWORD
-from tests.dashboard.counting_user import CountingUser
+from tests.dashboard.counting_user import CountingUser, KeyboardUser
 from tests.dashboard.guided_path import follow_guided_path
 from tests.dashboard.window import open_window
 from tests.platform import Platform, free_port, headwater, state_of
 
 pytestmark = pytest.mark.timeout(240)
 
-MOST_CLICKS = 32
+MOST_CLICKS = 28
 """Clicks of the whole way; more of them mean that a page became harder to use."""
 MOST_FIELDS = 9
 """Fields that are typed into."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def first_start(built_dashboard: None, chromium_program: str) -> Iterator[tuple[Platform, str]]:
     """A platform of a new project folder, and the link that its start printed."""
     folder = Path(tempfile.mkdtemp(prefix="headwater-test-"))
@@ -45,12 +46,16 @@ def first_start(built_dashboard: None, chromium_program: str) -> Iterator[tuple[
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.mark.parametrize("kind", [CountingUser, KeyboardUser])
 async def test_from_the_first_link_to_a_user_who_sees_only_his_rows(
-    browser: Browser, first_start: tuple[Platform, str], capsys: pytest.CaptureFixture[str]
+    kind: type[CountingUser],
+    browser: Browser,
+    first_start: tuple[Platform, str],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     server, link = first_start
     async with open_window(browser, server, None) as window:
-        user = CountingUser(window)
+        user = kind(window)
         await follow_guided_path(user, server, link)
 
     with capsys.disabled():

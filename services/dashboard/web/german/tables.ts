@@ -124,6 +124,7 @@ export const tables: Translation<typeof tablesTexts> = {
     rowTitle: (table) => `Zeile von ${table}`,
     cellTitle: (column) => `${column} bearbeiten`,
     insert: "Zeile einfügen",
+    insertMore: "Einfügen und weitere hinzufügen",
     save: "Änderungen speichern",
     delete: "Zeile löschen",
     null: "NULL",
@@ -236,6 +237,7 @@ export const tables: Translation<typeof tablesTexts> = {
     unknown: "konnte nicht geprüft werden",
     permissive: "lassen Zeilen zu: eine von diesen muss zutreffen",
     restrictive: "schränken ein: alle diese müssen zutreffen",
+    fromTemplate: "Policies aus einer Vorlage hinzufügen",
     noPolicies:
       "Für diesen Aufrufer und Befehl gilt keine Policy. Ist die Zeilensicherheit an, verbirgt das jede Zeile.",
     policies: "Policies",

@@ -48,6 +48,7 @@ export const users: Translation<typeof usersTexts> = {
   create: {
     title: "Nutzer anlegen",
     action: "Nutzer anlegen",
+    actionMore: "Anlegen und weiteren hinzufügen",
     email: "E-Mail",
     phone: "Telefon",
     phoneHint: "Mit Ländervorwahl: +44…",

@@ -1,13 +1,12 @@
 import { useEffect, useMemo, useRef } from "react";
 import uPlot from "uplot";
 import { useSearch } from "../../address.tsx";
-import { useOperation } from "../../api/hooks.ts";
 import { keepPlot, plotColour } from "../../components/plot.ts";
 import { ErrorNote } from "../../components/states.tsx";
 import type { HistogramView, LogSearchInput } from "../../generated/operations.ts";
+import { useCountedLines } from "./countedLines.ts";
 import { logsTexts as texts } from "./texts.ts";
 
-const mostBars = 90;
 const height = 76;
 const dayS = 86_400;
 
@@ -21,11 +20,7 @@ interface Bars {
 /** How many lines there are by time and level. A time that is dragged over becomes the time of the search. */
 export default function Histogram({ args, now }: { args: LogSearchInput; now: number }) {
   const [, changeSearch] = useSearch();
-  const counted = useOperation(
-    "logs.search",
-    { ...args, limit: 1, histogram: mostBars },
-    { keepsPrevious: true, staleAfter: Infinity },
-  );
+  const counted = useCountedLines(args);
   const histogram = counted.data?.histogram;
   const bars = useMemo(() => histogram ? barsOf(histogram, args, now) : null, [histogram, args, now]);
   const frame = useRef<HTMLDivElement>(null);

@@ -7,6 +7,7 @@ import { Icon } from "../../components/Icon.tsx";
 import { formatBytes, formatNumber } from "../../format.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Filters } from "./Filters.tsx";
+import { useCountedLines } from "./countedLines.ts";
 import { useArguments } from "./filters.ts";
 import { LineList } from "./LineList.tsx";
 import { logsTexts as texts } from "./texts.ts";
@@ -19,6 +20,7 @@ export function SearchPage() {
   const [search, changeSearch] = useSearch();
   const [now, setNow] = useState(() => Date.now());
   const args = useArguments(now);
+  useCountedLines(args);
   const isFollowing = search["follow"] === "1" && !args.until;
   const [isPaused, setPaused] = useState(false);
   const live = useLiveLines(args, isFollowing && !isPaused);

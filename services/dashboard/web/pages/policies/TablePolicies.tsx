@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { Link, pathOf } from "../../address.tsx";
+import { Link, pathOf, useSearch } from "../../address.tsx";
 import { useMay, useOperation } from "../../api/hooks.ts";
 import { Badge, Card, PageHeader } from "../../components/basics.tsx";
 import { Button, IconButton } from "../../components/Button.tsx";
@@ -21,10 +21,15 @@ export interface Pending {
 /** The policies of a table: list, changes, templates, a trial on its rows. */
 export function TablePolicies({ schema, table }: { schema: string; table: string }) {
   const relation = useOperation("catalog.relation", { schema, name: table });
-  const [form, setForm] = useState<PolicyInfo | "new" | "template" | null>(null);
+  const [search, changeSearch] = useSearch();
+  const [form, setForm] = useState<PolicyInfo | "new" | null>(null);
   const [pending, setPending] = useState<Pending | null>(null);
   const mayChange = useMay("schema.apply");
-  const close = () => setForm(null);
+  const hasTemplateForm = search["form"] === "template" && mayChange;
+  const close = () => {
+    setForm(null);
+    changeSearch({ form: null });
+  };
   const place = { schema, table };
   if (relation.error && relation.data === undefined) {
     return (
@@ -57,7 +62,7 @@ export function TablePolicies({ schema, table }: { schema: string; table: string
             {isSecured
               ? <Button onPress={() => secure(false)}>{texts.disable}</Button>
               : <Button variant="primary" onPress={() => secure(true)}>{texts.enable}</Button>}
-            <Button icon="layers" onPress={() => setForm("template")}>{texts.template}</Button>
+            <Button icon="layers" onPress={() => changeSearch({ form: "template" }, false)}>{texts.template}</Button>
             <Button icon="plus" variant={isSecured ? "primary" : "plain"} onPress={() => setForm("new")}>
               {texts.create}
             </Button>
@@ -103,8 +108,8 @@ export function TablePolicies({ schema, table }: { schema: string; table: string
           </div>
         )}
       </QueryView>
-      {form === "template" && <TemplateForm {...place} onClose={close} onReady={setPending} />}
-      {form !== null && form !== "template" && (
+      {hasTemplateForm && <TemplateForm {...place} onClose={close} onReady={setPending} />}
+      {form !== null && (
         <PolicyForm
           {...place}
           policy={form === "new" ? null : form}
@@ -116,7 +121,7 @@ export function TablePolicies({ schema, table }: { schema: string; table: string
       {pending && (
         <ChangeDialog
           {...pending}
-          isOverForm={form !== null}
+          isOverForm={form !== null || hasTemplateForm}
           onClose={() => setPending(null)}
           onDone={() => {
             setPending(null);

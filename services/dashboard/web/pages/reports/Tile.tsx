@@ -1,4 +1,4 @@
-import { lazy, Suspense, useMemo } from "react";
+import { lazy, Suspense, useEffect, useMemo } from "react";
 import { useGo } from "../../address.tsx";
 import { useOperation } from "../../api/hooks.ts";
 import { Card } from "../../components/basics.tsx";
@@ -12,7 +12,8 @@ import { ResultGrid } from "../sql/ResultGrid.tsx";
 import { rangeParameters } from "./parameters.ts";
 import { reportsTexts as texts } from "./texts.ts";
 
-const ResultPlot = lazy(async () => ({ default: (await import("../sql/ResultChart.tsx")).ResultPlot }));
+const loadPlot = () => import("../sql/ResultChart.tsx");
+const ResultPlot = lazy(async () => ({ default: (await loadPlot()).ResultPlot }));
 
 export interface TileActions {
   onEdit: () => void;
@@ -29,6 +30,10 @@ export function Tile({ tile, endMs, rangeS, actions }: {
   rangeS: number;
   actions?: TileActions;
 }) {
+  useEffect(() => {
+    // Loaded while the query runs; if the file does not come, the part that shows it says so.
+    if (tile.shown_as === "line" || tile.shown_as === "bar") loadPlot().catch(() => {});
+  }, [tile.shown_as]);
   const snippet = useOperation("snippets.read", { name: tile.snippet }, { staleAfter: 30_000 });
   const sql = snippet.data?.text ?? "";
   // What the answer depends on is in the arguments: a moved clock asks again, an unchanged one does not.

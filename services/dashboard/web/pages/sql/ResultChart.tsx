@@ -11,6 +11,9 @@ import { sqlTexts as texts } from "./texts.ts";
 
 const mostPoints = 10_000;
 const usualHeight = 260;
+/** Signs of a name below a bar, and the width of one in px. */
+const mostSigns = 16;
+const nameSignPx = 7;
 type Kind = "lines" | "bars";
 
 export default function ResultChart({ result }: { result: Rows }) {
@@ -91,7 +94,10 @@ function optionsOf(element: HTMLElement, kind: Kind, points: Points, height: num
       {
         ...axis,
         ...(points.kind === "names"
-          ? { values: (_: uPlot, splits: number[]) => splits.map((at) => points.names[at]?.slice(0, 16) ?? "") }
+          ? {
+            space: longestName(points.names) * nameSignPx + 12,
+            values: (_: uPlot, splits: number[]) => splits.map((at) => points.names[at]?.slice(0, mostSigns) ?? ""),
+          }
           : {}),
       },
       { ...axis, size: 64 },
@@ -140,4 +146,9 @@ function pointsOf({ columns, rows }: Rows, x: number, y: number): Points {
     y: points.map((point) => point.up),
     names: points.map((point) => point.text),
   };
+}
+
+/** Signs of the longest name as it is drawn: names beside each other must not overlap, so some are left out. */
+function longestName(names: readonly string[]): number {
+  return Math.max(0, ...names.map((name) => Math.min(mostSigns, name.length)));
 }

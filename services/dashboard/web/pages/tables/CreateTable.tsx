@@ -41,6 +41,7 @@ export function CreateTable({ schema, onClose, onCreated }: {
   const [columns, setColumns] = useState<readonly ColumnDraft[]>([
     { id: 1, name: "id", type: "bigint", preset: "", isNullable: false, isKey: true },
     { id: 2, name: "created_at", type: "timestamptz", preset: "now()", isNullable: false, isKey: false },
+    emptyColumn(3),
   ]);
   const [hasRowSecurity, setRowSecurity] = useState(true);
   /** What was typed; until then the migration follows the name of the table. */
@@ -48,13 +49,14 @@ export function CreateTable({ schema, onClose, onCreated }: {
   const migration = typedMigration ?? `create_${name.trim().replace(/\W+/g, "_").toLowerCase()}`;
   const [plan, setPlan] = useState<ChangePlan | null>(null);
   const [error, setError] = useState<unknown>(null);
-  const isComplete = name.trim() !== "" && columns.length > 0 &&
-    columns.every((column) => column.name.trim() !== "" && column.type.trim() !== "" && column.target !== "");
+  const used = columns.filter((column) => !isUntouched(column));
+  const isComplete = name.trim() !== "" && used.length > 0 &&
+    used.every((column) => column.name.trim() !== "" && column.type.trim() !== "" && column.target !== "");
   const change: CreateTableInput = {
     change: "create_table",
     schema,
     table: name.trim(),
-    columns: columns.map((column) => ({
+    columns: used.map((column) => ({
       name: column.name.trim(),
       type: column.type.trim(),
       is_nullable: column.isNullable && !column.isKey,
@@ -66,7 +68,7 @@ export function CreateTable({ schema, onClose, onCreated }: {
         ? { references: referenceTo(column.target) }
         : {}),
     })),
-    primary_key: columns.filter((column) => column.isKey).map((column) => column.name.trim()),
+    primary_key: used.filter((column) => column.isKey).map((column) => column.name.trim()),
     row_security: hasRowSecurity,
   };
   const review = async () => {
@@ -93,15 +95,7 @@ export function CreateTable({ schema, onClose, onCreated }: {
   const set = (id: number, part: Partial<ColumnDraft>) =>
     setColumns(columns.map((column) => column.id === id ? { ...column, ...part } : column));
   const add = (column: Partial<ColumnDraft> = {}) =>
-    setColumns([...columns, {
-      id: Math.max(0, ...columns.map(({ id }) => id)) + 1,
-      name: "",
-      type: "text",
-      preset: "",
-      isNullable: true,
-      isKey: false,
-      ...column,
-    }]);
+    setColumns([...columns, { ...emptyColumn(Math.max(0, ...columns.map(({ id }) => id)) + 1), ...column }]);
   const addReference = () => add({ type: "", target: "" });
   /** A column that refers to a table has the type of its key, and is named after it unless it has a name. */
   const chooseTarget = async (column: ColumnDraft, target: string) => {
@@ -116,7 +110,16 @@ export function CreateTable({ schema, onClose, onCreated }: {
       )
     );
   };
-  const addOwner = () => add({ name: "user_id", type: "uuid", preset: "auth.uid()", isNullable: false, isOwner: true });
+  /** The owner stands before the column that is typed next. */
+  const addOwner = () =>
+    setColumns([...used, {
+      ...emptyColumn(Math.max(0, ...columns.map(({ id }) => id)) + 1),
+      name: "user_id",
+      type: "uuid",
+      preset: "auth.uid()",
+      isNullable: false,
+      isOwner: true,
+    }, ...columns.filter(isUntouched)]);
 
   if (plan) {
     return (
@@ -236,6 +239,15 @@ export function CreateTable({ schema, onClose, onCreated }: {
       <Checkbox isSelected={hasRowSecurity} onChange={setRowSecurity}>{texts.create.rowSecurity}</Checkbox>
     </Dialog>
   );
+}
+
+function emptyColumn(id: number): ColumnDraft {
+  return { id, name: "", type: "text", preset: "", isNullable: true, isKey: false };
+}
+
+/** A column without a name of which nothing was changed is not made. */
+function isUntouched({ name, type, preset, isNullable, isKey, target }: ColumnDraft): boolean {
+  return name.trim() === "" && type === "text" && preset === "" && isNullable && !isKey && target === undefined;
 }
 
 /** A whole number that is the key, without a default, is numbered by the database. */

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense, useRef, useState } from "react";
 import { useSearch } from "../../address.tsx";
 import { useOperation } from "../../api/hooks.ts";
 import { CopyButton } from "../../components/basics.tsx";
@@ -22,10 +22,19 @@ type Draft = { readonly [column: string]: TextValue };
 /** A new row, beside the table. Columns that are not touched get their default. */
 export function InsertDialog({ table, edits, onClose }: { table: DescribedTable; edits: Edits; onClose: () => void }) {
   const [draft, setDraft] = useState<Draft>({});
+  const isAddingMore = useRef(false);
+  /** Counts the rows that were inserted here: the form of the next one begins with the focus in its first field. */
+  const [form, setForm] = useState(0);
   const saving = useSaving(async () => {
     await edits.insert([draft]);
-    onClose();
+    if (!isAddingMore.current) return onClose();
+    setDraft({});
+    setForm((number) => number + 1);
   });
+  const submit = (addsMore: boolean) => {
+    isAddingMore.current = addsMore;
+    saving.start();
+  };
   return (
     <Dialog
       title={texts.edit.insertTitle(table.name)}
@@ -33,18 +42,19 @@ export function InsertDialog({ table, edits, onClose }: { table: DescribedTable;
       size="side"
       isDirty={Object.keys(draft).length > 0}
       onClose={onClose}
-      onSubmit={saving.start}
+      onSubmit={() => submit(false)}
       error={saving.error}
       footer={
         <>
           <Button onPress={onClose}>{shellTexts.actions.cancel}</Button>
+          <Button isPending={saving.isPending} onPress={() => submit(true)}>{texts.edit.insertMore}</Button>
           <Button type="submit" variant="primary" isPending={saving.isPending}>{texts.edit.insert}</Button>
         </>
       }
     >
       {table.columns.map((column, index) => (
         <RowField
-          key={column.name}
+          key={`${form} ${column.name}`}
           column={column}
           isFirst={index === table.columns.findIndex((other) => isWritable(other) && other.default === null)}
           value={ownValue(draft, column.name)}

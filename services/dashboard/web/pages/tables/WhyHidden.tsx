@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { Link, pathOf } from "../../address.tsx";
-import { useOperation } from "../../api/hooks.ts";
+import { useMay, useOperation } from "../../api/hooks.ts";
 import { Badge } from "../../components/basics.tsx";
 import { Button } from "../../components/Button.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
@@ -129,12 +129,13 @@ function Explanation({ table, rowKey, caller }: { table: DescribedTable; rowKey:
           onChange={setCommand}
         />
       </div>
-      <QueryView query={explanation}>{(result) => <Reasons result={result} />}</QueryView>
+      <QueryView query={explanation}>{(result) => <Reasons result={result} table={table} />}</QueryView>
     </>
   );
 }
 
-function Reasons({ result }: { result: RowExplanation }) {
+function Reasons({ result, table }: { result: RowExplanation; table: DescribedTable }) {
+  const mayChange = useMay("schema.apply");
   const security = result.row_security;
   const permissive = result.policies.filter((policy) => policy.is_permissive);
   const restrictive = result.policies.filter((policy) => !policy.is_permissive);
@@ -161,7 +162,18 @@ function Reasons({ result }: { result: RowExplanation }) {
       {security.applies && (
         <>
           <h3>{texts.why.policies}</h3>
-          {result.policies.length === 0 && <p>{texts.why.noPolicies}</p>}
+          {result.policies.length === 0 && (
+            <>
+              <p>{texts.why.noPolicies}</p>
+              {mayChange && (
+                <p>
+                  <Link to={pathOf("policies", table.schema, table.name)} search={{ form: "template" }}>
+                    {texts.why.fromTemplate}
+                  </Link>
+                </p>
+              )}
+            </>
+          )}
           <Policies title={texts.why.permissive} policies={permissive} />
           <Policies title={texts.why.restrictive} policies={restrictive} />
         </>

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { useChange } from "../../api/hooks.ts";
 import { Button } from "../../components/Button.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
@@ -16,6 +16,9 @@ export function CreateUser({ onClose }: { onClose: () => void }) {
   const [password, setPassword] = useState("");
   const [isConfirmed, setConfirmed] = useState(true);
   const [isTried, setTried] = useState(false);
+  const isAddingMore = useRef(false);
+  /** Counts the users that were created here: the form of the next one begins with the focus in its first field. */
+  const [form, setForm] = useState(0);
   const { restart } = useListUpdates();
   const isEmpty = email.trim() === "" && phone.trim() === "";
   const create = useChange("users.create", {
@@ -23,10 +26,16 @@ export function CreateUser({ onClose }: { onClose: () => void }) {
     doneText: texts.done(email.trim() || phone.trim()),
     onDone: () => {
       void restart();
-      onClose();
+      if (!isAddingMore.current) return onClose();
+      setEmail("");
+      setPhone("");
+      setPassword("");
+      setTried(false);
+      setForm((number) => number + 1);
     },
   });
-  const submit = () => {
+  const submit = (addsMore = false) => {
+    isAddingMore.current = addsMore;
     setTried(true);
     if (isEmpty) return;
     create.mutate({
@@ -42,16 +51,18 @@ export function CreateUser({ onClose }: { onClose: () => void }) {
       size="small"
       onClose={onClose}
       isDismissable={false}
-      onSubmit={submit}
+      onSubmit={() => submit()}
       error={create.error}
       footer={
         <>
           <Button onPress={onClose}>{shellTexts.actions.cancel}</Button>
+          <Button isPending={create.isPending} onPress={() => submit(true)}>{texts.actionMore}</Button>
           <Button type="submit" variant="primary" isPending={create.isPending}>{texts.action}</Button>
         </>
       }
     >
       <Field
+        key={form}
         label={texts.email}
         type="email"
         value={email}

@@ -46,6 +46,7 @@ export const usersTexts = defineTexts("users", {
   create: {
     title: "Create a user",
     action: "Create user",
+    actionMore: "Create and add another",
     email: "Email",
     phone: "Phone",
     phoneHint: "With the country's number: +44…",
