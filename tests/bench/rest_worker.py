@@ -23,6 +23,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import asyncpg
+import msgspec
 import psutil
 import uvloop
 
@@ -92,6 +93,15 @@ def requests() -> dict[str, RequestAt]:
             "note": "lorem ipsum dolor sit amet",
         }
 
+    def patch(path: str, query: str, value: object) -> Request:
+        made = post(path, value, "return=minimal")
+        return msgspec.structs.replace(made, method="PATCH", query=query)
+
+    def known(n: int) -> dict[str, object]:
+        return {"id": n % 2000 + 1, **row(n)}
+
+    merged = "return=minimal,resolution=merge-duplicates"
+    many_merged = post("/kept", [known(n) for n in range(1000)], merged)
     many = post("/sink", [row(n) for n in range(1000)], "return=minimal")
     return {
         "by_pk": lambda n: get("/items", f"select=*&id=eq.{n % 2000 + 1}"),
@@ -106,6 +116,12 @@ def requests() -> dict[str, RequestAt]:
         "insert1": lambda n: post("/sink", row(n), "return=minimal"),
         "insert1_row": lambda n: post("/sink", row(n), "return=representation"),
         "insert1000": lambda _: many,
+        "update1": lambda n: patch("/kept", f"id=eq.{n % 2000 + 1}", row(n)),
+        "delete0": lambda n: msgspec.structs.replace(
+            patch("/kept", f"id=eq.{n + 10_000}", None), method="DELETE", body=b""
+        ),
+        "upsert1": lambda n: post("/kept", known(n), merged),
+        "upsert1000": lambda _: many_merged,
         "rpc": lambda n: post("/rpc/add_them", {"a": n, "b": 2}, ""),
     }
 
@@ -127,7 +143,7 @@ class Side:
 
         async def ask(request: Request) -> None:
             response = await self._worker.answer(request, Inline(request.body))
-            assert response.status in (200, 201), response
+            assert response.status in (200, 201, 204), response
 
         async def caller() -> None:
             nonlocal count

@@ -101,6 +101,59 @@ async def test_a_row_that_a_trigger_keeps_back_is_no_error(rest_pool: RestPool, 
     assert (response.status, header(response.headers, "content-range")) == (201, "*/*")
 
 
+@pytest.mark.parametrize("returned", ["minimal", "headers-only", "representation"])
+@pytest.mark.parametrize("table", ["moors", "rivers", "bogs"])
+async def test_an_upsert_tells_whether_it_inserted_anything(
+    rest_pool: RestPool, table: str, returned: str
+) -> None:
+    """However its statement notes that: of a plain table, one with a trigger before inserts, and one that keeps back updates."""
+
+    async def sent(method: str, query: str, body: object) -> Response:
+        prefer = f"return={returned},resolution=merge-duplicates,count=exact"
+        return await rest_pool.send(method, f"/{table}{query}", json.dumps(body).encode(), prefer=prefer)
+
+    row, other = {"id": 70, "name": "new"}, {"id": 71, "name": "other"}
+    requests = [
+        ("POST", "", row, 201),
+        ("POST", "", row, 200),
+        ("POST", "", [row, other], 201),
+        ("POST", "", [row, other], 200),
+    ]
+    if table != "bogs":  # a PUT that changes no row is an error
+        requests += [("PUT", "?id=eq.72", {"id": 72, "name": "third"}, 201)]
+        requests += [("PUT", "?id=eq.72", {"id": 72, "name": "third"}, 200)]
+    for method, query, body, status in requests:
+        response = await sent(method, query, body)
+        expected = 204 if method == "PUT" and returned != "representation" else status
+        assert response.status == expected, (method, body, response)
+        if method == "POST":
+            changed = (len(body) if isinstance(body, list) else 1) if table != "bogs" or status == 201 else 0
+            changed -= table == "bogs" and isinstance(body, list) and status == 201  # the row that was there
+            assert header(response.headers, "content-range") == f"*/{changed}"
+        assert header(response.headers, "headwater-txid")
+    await rest_pool.send("DELETE", f"/{table}?id=in.(70,71,72)")
+
+
+async def test_an_update_that_a_new_trigger_keeps_back_is_no_error(rest_pool: RestPool) -> None:
+    """Where the trigger is newer than the catalog, so that the plain statement returns no row at all."""
+    catalog = rest_pool.state.catalog
+    bogs = catalog.relations["public", "bogs"]
+    assert (bogs.keeps_inserts, bogs.keeps_updates) == (True, False)
+    relations = {**catalog.relations, ("public", "bogs"): replace(bogs, keeps_updates=True)}
+    asked = RestPool(
+        rest_pool.pool, RestState(rest_pool.api, replace(catalog, relations=relations)), rest_pool.api
+    )
+    merged = "return=minimal,resolution=merge-duplicates"
+
+    statuses = [
+        (await asked.send("POST", "/bogs", {"id": 1, "name": name}, prefer=merged)).status for name in "ab"
+    ]
+
+    assert statuses == [201, 200]
+    assert rows(await asked.send("GET", "/bogs?select=name")) == [{"name": "a"}]
+    await asked.send("DELETE", "/bogs?id=eq.1")
+
+
 async def test_one_object_is_demanded_and_refused_otherwise(rest_pool: RestPool) -> None:
     one = await rest_pool.send(
         "GET", "/rivers?id=eq.1&select=name", accept="application/vnd.rest.object+json"

@@ -81,6 +81,8 @@ create table moors (id int primary key, name text, noted text default set_config
 create function keep_back() returns trigger language plpgsql as $$ begin return null; end $$;
 create table fens (id int primary key);
 create trigger keep_back before insert on fens for each row execute function keep_back();
+create table bogs (id int primary key, name text);
+create trigger keep_back before update on bogs for each row execute function keep_back();
 
 create table lakes (id int primary key, name text not null);
 create table soundings (lake_id int primary key references lakes, depth int not null);

@@ -224,6 +224,8 @@ class OpenConnections:
 
     def grow(self) -> None:
         """Open connections for the requests that wait, and one if none is open, unless the last attempt failed."""
+        if len(self.open) >= self._size and isinstance(self._state, Open):
+            return  # Hot path: no room, which each request that waits finds
         self._handle(ConnectionsNeeded())
 
     def give_up(self, error: Disconnected) -> int:

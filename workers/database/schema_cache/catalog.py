@@ -51,6 +51,8 @@ class CatalogRelation:
     row_security: bool = False
     keeps_inserts: bool = False
     """Every row that an insert brings is inserted: a plain table without rules and triggers that could keep one back."""
+    keeps_updates: bool = False
+    """The same for every row that an update finds."""
 
     @property
     def is_view(self) -> bool:

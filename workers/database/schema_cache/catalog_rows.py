@@ -18,6 +18,7 @@ class CatalogRelationRow(Struct, frozen=True):
     """Bits: 8 insert, 4 update, 16 delete."""
     comment: str | None
     keeps_inserts: bool = False
+    keeps_updates: bool = False
 
 
 class CatalogColumnRow(Struct, frozen=True, array_like=True):

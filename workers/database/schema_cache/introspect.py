@@ -147,6 +147,7 @@ def _relation(
         comment=row.comment,
         row_security=row.row_security,
         keeps_inserts=row.keeps_inserts,
+        keeps_updates=row.keeps_updates,
     )
 
 

@@ -43,6 +43,12 @@ from (
       from pg_catalog.pg_trigger held
       where held.tgrelid = class.oid and not held.tgisinternal and held.tgtype & 7 = 7 -- row, before, insert
     ) as keeps_inserts,
+    -- The same for a row that is updated.
+    class.relkind = 'r' and not class.relhasrules and not exists (
+      select
+      from pg_catalog.pg_trigger held
+      where held.tgrelid = class.oid and not held.tgisinternal and held.tgtype & 19 = 19 -- row, before, update
+    ) as keeps_updates,
     case
       when class.relkind in ('r', 'p') then 28
       when class.relkind = 'v' or class.relkind = 'f' and exists (

@@ -32,6 +32,8 @@ class RelationWrite(Struct, frozen=True):
     is_array: bool = False
     is_no_op: bool = False
     """An update of nothing."""
+    is_shown: bool = False
+    """The answer shows the changed rows."""
     returning: tuple[str, ...] = ()
     location: tuple[str, ...] = ()
     """Key columns that make the `Location` header."""
@@ -78,6 +80,8 @@ class FunctionCall(Struct, frozen=True):
     """By GET or form: name with its text values (several for a variadic one)."""
     takes_json: bool = False
     """Arguments come from a JSON object in the payload."""
+    is_array: bool = False
+    """That object is the first one of an array."""
     takes_body: bool = False
     """The single unnamed argument takes the raw payload."""
 

@@ -44,7 +44,7 @@ def plan_call(
     if payload is None or payload.kind == "form":
         names_given = payload.form if payload else request.query.arguments
         return FunctionCall(function, arguments=names, direct=_direct(function, names_given))
-    return FunctionCall(function, arguments=names, takes_json=bool(names))
+    return FunctionCall(function, arguments=names, takes_json=bool(names), is_array=payload.is_array)
 
 
 def _names_given(request: ApiRequest, payload: Payload | None) -> tuple[str, ...]:

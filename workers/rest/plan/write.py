@@ -61,6 +61,7 @@ def plan_write(
         is_array=payload.is_array if payload else False,
         is_no_op=request.action is RequestAction.UPDATE
         and all(column.name in matched_by for column in columns),
+        is_shown=read is not None,
         returning=_returning(read, relation, (*location, *(name for name, _ in key_check))),
         location=location,
         key_check=key_check,

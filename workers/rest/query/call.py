@@ -35,9 +35,8 @@ def _payload(call: FunctionCall) -> Sql:
         return EMPTY
     kinds = {argument.name: argument.cast_type for argument in call.function.arguments}
     typed = [concat(ident(name), raw(" "), catalog_text(kinds[name])) for name in call.arguments]
-    # An array stands for its first object; the wrapping makes one object and one of a list the same.
-    body = concat(raw("case json_typeof("), param(PAYLOAD), raw("::json) when 'array' then "), param(PAYLOAD))
-    first = concat(body, raw("::json -> 0 else "), param(PAYLOAD), raw("::json end"))
+    # An array stands for its first object.
+    first = concat(param(PAYLOAD), raw("::json -> 0" if call.is_array else "::json"))
     return concat(raw("pg_catalog.json_to_record("), first, raw(") as hw_args("), join(", ", typed), raw(")"))
 
 

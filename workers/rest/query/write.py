@@ -13,7 +13,7 @@ _BODY = raw("hw_body")
 _CHUNK = 40  # jsonb_build_object takes 100 arguments
 
 INSERTED = "hw.inserted"
-"""Transaction-local counter: rows offered to an upsert minus rows it updated."""
+"""Transaction-local setting by which an upsert notes which rows it updated; `inserted_sql` reads it."""
 
 
 def write_sql(write: RelationWrite) -> Sql:
@@ -86,7 +86,6 @@ def _update(write: RelationWrite) -> Sql:
 def insert_sql(write: RelationWrite) -> Sql:
     """Return the insert alone, without what it returns."""
     into = concat(raw("insert into "), _table(write))
-    counts = write.resolution == "merge-duplicates"
     if not write.columns:
         rows = (
             concat(
@@ -100,7 +99,7 @@ def insert_sql(write: RelationWrite) -> Sql:
     values = join(", ", [value_sql(column) for column in write.columns])
     checks = [
         concat(_BODY, raw("."), ident(name), raw(" = "), param(operand)) for name, operand in write.key_check
-    ] + ([_counter(raw("+ 1"), raw("'0'"))] if counts else [])
+    ] + ([_counter(raw("+ 1"), raw("'0'"))] if _counts_offered(write) else [])
     where = concat(raw(" where "), join(" and ", checks)) if checks else EMPTY
     return concat(
         into,
@@ -171,9 +170,38 @@ def _on_conflict(write: RelationWrite) -> Sql:
     if write.resolution == "ignore-duplicates" or not write.columns:
         return concat(target, raw("nothing"))
     sets = [concat(ident(column.name), raw(" = excluded."), ident(column.name)) for column in write.columns]
-    return concat(
-        target, raw("update set "), join(", ", sets), raw(" where "), _counter(raw("- 1"), raw("'-1'"))
-    )
+    return concat(target, raw("update set "), join(", ", sets), raw(" where "), _noted_update(write))
+
+
+def inserted_sql(write: RelationWrite) -> Sql:
+    """Return how many rows an upsert inserted, beside a count of the rows it changed; NULL where it updates none, for want of columns.
+
+    They are the rows that were offered, without those that it updated. `returning xmax` would tell it for less, but needs the right to
+    select more columns than an upsert does.
+    """
+    setting = concat(raw("nullif(pg_catalog.current_setting("), literal(INSERTED), raw(", true), '')"))
+    if not write.columns or _counts_offered(write):
+        return setting
+    if not write.is_array:
+        return concat(raw("coalesce("), setting, raw(", '1')"))
+    return concat(raw("pg_catalog.count(*) + coalesce("), setting, raw("::int, 0)"))
+
+
+def _counts_offered(write: RelationWrite) -> bool:
+    """Return whether a counter has to say how many rows of an array were offered to an upsert.
+
+    Not where each of them is changed and the answer counts them all, which costs Postgres a tenth less.
+    """
+    keeps_all = write.relation.keeps_inserts and write.relation.keeps_updates
+    is_counted = keeps_all and not (write.is_shown or write.key_check)
+    return write.resolution == "merge-duplicates" and write.is_array and not is_counted
+
+
+def _noted_update(write: RelationWrite) -> Sql:
+    """Return a condition that always holds and notes that a row is updated: one of a single row, else one of many."""
+    if not write.is_array:
+        return concat(raw("pg_catalog.set_config("), literal(INSERTED), raw(", '0', true) = '0'"))
+    return _counter(raw("- 1"), raw("'-1'") if _counts_offered(write) else raw("'1'"))
 
 
 def _counter(step: Sql, never: Sql) -> Sql:

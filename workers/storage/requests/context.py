@@ -30,6 +30,7 @@ from workers.storage.requests.outside_cache import OutsideCache
 T = TypeVar("T")
 
 _MOST_RULES = 1000
+_MOST_WRITERS = 10_000
 _MOST_WRITING_READS = 100
 _READ_ONLY = "25006"
 """SQLSTATE of a write in a transaction that only reads."""
@@ -93,6 +94,10 @@ class StorageContext:
     upload_rules: BoundedCache[str, UploadRules] = field(default_factory=lambda: BoundedCache(_MOST_RULES))
     """Rules of buckets without a quota, as they were read last: they may have changed since, so every write compares them."""
 
+    accepted_writers: BoundedCache[tuple[str, str | None, str], bool] = field(
+        default_factory=lambda: BoundedCache(_MOST_WRITERS)
+    )
+    """Role, subject and bucket of callers whose last small upload was accepted (uploads/small.py)."""
     open_buckets: BoundedCache[str, bool] = field(default_factory=lambda: BoundedCache(_MOST_RULES))
     """Buckets whose last object was found because they are public, not by a policy: which of two ways a lookup tries first."""
     writing_reads: BoundedCache[str, bool] = field(default_factory=lambda: BoundedCache(_MOST_WRITING_READS))

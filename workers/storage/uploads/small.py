@@ -1,13 +1,19 @@
-"""Small uploads, whose bytes are part of the message: policies, row and bytes in one transaction.
+"""Small uploads, whose bytes are part of the message: row and bytes together or neither.
 
-    begin    try the policies as the caller and roll that back; as the service role write the row, if the bucket's rules
-             are the known ones
-    store    write the blob durably to its final path
-    commit
+    a caller who may write here         another caller
+    store    the blob, durably          begin    the statements below
+    begin    the statements below       store    the blob, durably
+    commit, in the same message         commit
 
-If the caller is the service role, nothing is tried: the write itself has the same role. An upload whose rules are unknown or
-have changed, or that has a quota, a condition, an existing name or a policy against it, is rolled back before a byte is
-stored. It runs in two steps then (`commit.py`), which find the reason and report it.
+The statements try the policies as the caller and roll that back; then they write the row as the service role, if the bucket's
+rules are the known ones. If the caller is the service role, nothing is tried: the write itself has the same role.
+
+Bytes first is one exchange with Postgres instead of two, and no connection and no lock of the name waits for the disk. A client without
+the right to write must not fill the disk that way, so it is only for callers whose last small upload to the bucket was accepted,
+and for the service role. If the statements fail after all, the blob is removed.
+
+An upload whose rules are unknown or have changed, or that has a quota, a condition, an existing name or a policy against it,
+runs in two steps then (`commit.py`), which find the reason and report it.
 
 A crash before the commit leaves no row, and at most a blob that no row names: the sweep removes it. The row is visible
 only after the commit, so a row always has its blob.
@@ -15,10 +21,11 @@ Source: docs/reference/storage.md, sections 6.1 and 11.
 """
 
 import hashlib
+from dataclasses import dataclass
 
-from broker.blobs.blob_names import blob
+from broker.blobs.blob_names import BlobPath, blob
 from broker.blobs.errors import BlobStoreDown
-from workers.database.errors import DatabaseError
+from workers.database.errors import DatabaseError, PoolTimeout
 from workers.storage.model.database_errors import storage_error_of
 from workers.storage.model.errors import StorageError
 from workers.storage.model.names_and_sizes import UploadRules
@@ -28,11 +35,12 @@ from workers.storage.uploads.commit import (
     WAITED,
     is_within,
     new_version,
+    put_quickly,
     put_statements,
     settings_of,
     tried_first,
 )
-from workers.storage.uploads.model import Upload, metadata_of, name_of
+from workers.storage.uploads.model import Metadata, Upload, metadata_of, name_of
 from workers.storage.uploads.rows import decode_written
 
 
@@ -53,38 +61,101 @@ async def store_small(
         return None
     if not context.blobs.writes_short or not is_within(context, rules, upload, len(data)):
         return None
-    return await context.tasks.run(_store(context, request, upload, key, rules, data))
-
-
-async def _store(
-    context: StorageContext,
-    request: StorageRequest,
-    upload: Upload,
-    key: str,
-    rules: UploadRules,
-    data: bytes,
-) -> dict[str, object] | None:
     version = new_version(context.clock())
-    place = blob(upload.bucket, version)
     md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
     metadata = metadata_of(upload.attributes, md5, len(data))
-    statements = [*tried_first(upload, key), *put_statements(upload, key, version, metadata, rules)]
-    is_stored = False
-    try:
-        async with context.database.transaction(settings_of(request, upload)) as transaction:
-            *_, rows = await transaction.run(*statements)
-            if not rows:
-                raise _RowNotWritten
-            await context.blobs.put_short(place, data)
-            is_stored = True
-    except (_RowNotWritten, BlobStoreDown):
-        context.upload_rules.pop(upload.bucket)
-        return None
-    except DatabaseError as error:
-        context.upload_rules.pop(upload.bucket)
-        if is_stored and storage_error_of(error).inner < 500:  # a deferred constraint rejected the row
-            await context.blobs.delete([place])
-        if is_stored or error.code in WAITED:
+    small = _SmallUpload(
+        context, request, upload, key, version, blob(upload.bucket, version), metadata, rules, data
+    )
+    return await context.tasks.run(small.store())
+
+
+@dataclass(frozen=True, slots=True)
+class _SmallUpload:
+    """An upload whose row and bytes are known. `rules` are those of the bucket when they were read last."""
+
+    context: StorageContext
+    request: StorageRequest
+    upload: Upload
+    key: str
+    version: str
+    place: BlobPath
+    metadata: Metadata
+    rules: UploadRules
+    data: bytes
+
+    async def store(self) -> dict[str, object] | None:
+        """Store row and bytes in the order that the caller is due; return the columns of the row. Raises: as `store_small`."""
+        identity, context = self.upload.identity, self.context
+        writer = (identity.role, identity.subject, self.upload.bucket)
+        row = None
+        try:
+            if identity.is_service or writer in context.accepted_writers:
+                row = await self._store_bytes_first()
+            else:
+                row = await self._store_row_first()
+        finally:
+            if row is None:
+                context.accepted_writers.pop(writer)
+                context.upload_rules.pop(self.upload.bucket)
+            else:
+                context.accepted_writers.put(writer, True)
+        return row
+
+    async def _store_bytes_first(self) -> dict[str, object] | None:
+        """Store the bytes, then write the row in one exchange."""
+        blobs, row = self.context.blobs, None
+        try:
+            await blobs.put_short(self.place, self.data)
+        except BlobStoreDown:
+            return None
+        try:
+            row = await put_quickly(
+                self.context, self.request, self.upload, self.key, self.version, self.metadata, self.rules
+            )
+        except PoolTimeout:
+            await blobs.delete([self.place])
             raise
-        return None
-    return decode_written(rows)
+        except DatabaseError as error:
+            is_at_commit = error.statement_index is None  # a deferred constraint, which no trial would find
+            if is_at_commit and not _is_refusal(
+                error
+            ):  # it may be committed: the sweep decides about the bytes
+                raise
+            if is_at_commit or error.code in WAITED:
+                await blobs.delete([self.place])
+                raise
+        if row is None:
+            await blobs.delete([self.place])
+        return row
+
+    async def _store_row_first(self) -> dict[str, object] | None:
+        """Write the row, and store the bytes before the commit."""
+        statements = [
+            *tried_first(self.upload, self.key),
+            *put_statements(self.upload, self.key, self.version, self.metadata, self.rules),
+        ]
+        is_stored = False
+        try:
+            async with self.context.database.transaction(
+                settings_of(self.request, self.upload)
+            ) as transaction:
+                *_, rows = await transaction.run(*statements)
+                if not rows:
+                    raise _RowNotWritten
+                await self.context.blobs.put_short(self.place, self.data)
+                is_stored = True
+        except (_RowNotWritten, BlobStoreDown):
+            return None
+        except DatabaseError as error:
+            if is_stored and _is_refusal(error):  # a deferred constraint rejected the row
+                await self.context.blobs.delete([self.place])
+            if is_stored or error.code in WAITED:
+                raise
+            return None
+        return decode_written(rows)
+
+
+def _is_refusal(error: DatabaseError) -> bool:
+    """Return whether an error at the commit means that nothing was committed."""
+    return storage_error_of(error).inner < 500

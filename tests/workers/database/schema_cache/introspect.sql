@@ -54,6 +54,7 @@ create view api.by_trigger as select distinct id from api.kinds;
 create function hidden.nothing() returns trigger language plpgsql as 'begin return null; end';
 create trigger ins instead of insert on api.by_trigger for each row execute function hidden.nothing();
 create trigger before_row before insert on api.guarded for each row execute function hidden.nothing();
+create trigger before_update before update on api.empty for each row execute function hidden.nothing();
 create trigger after_row after insert on api.empty for each row execute function hidden.nothing();
 create rule ruled as on insert to api."Mixed" do also select 1;
 create view api.with_default as select id, plain from api.kinds;

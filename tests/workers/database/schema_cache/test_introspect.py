@@ -79,10 +79,13 @@ def test_what_can_be_written_is_known(catalog, name, expected):
     assert (found.insertable, found.updatable, found.deletable) == expected
 
 
-def test_tables_that_keep_every_inserted_row_are_known(catalog):
-    keeping = {name for (_, name), relation in catalog.relations.items() if relation.keeps_inserts}
+@pytest.mark.parametrize(
+    ("flag", "expected"), [("keeps_inserts", {"kinds", "empty"}), ("keeps_updates", {"kinds", "guarded"})]
+)
+def test_tables_that_keep_every_written_row_are_known(catalog, flag, expected):
+    keeping = {name for (_, name), relation in catalog.relations.items() if getattr(relation, flag)}
 
-    assert keeping == {"kinds", "empty"}  # not: a trigger before the row, a rule, partitions, views
+    assert keeping == expected  # not: a trigger before the row, a rule, partitions, views
 
 
 def test_comments_and_row_security_are_kept(catalog):

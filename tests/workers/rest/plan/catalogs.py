@@ -51,6 +51,7 @@ def _table(name: str, key: str, *columns: str | CatalogColumn, kind: str = "r") 
         updatable=True,
         deletable=True,
         keeps_inserts=kind == "r",
+        keeps_updates=kind == "r",
     )
 
 

@@ -8,7 +8,8 @@ from workers.rest.model import CallPlan
 from workers.rest.query.call import call_sql
 
 FORM = "application/x-www-form-urlencoded"
-BODY = "pg_catalog.json_to_record(case json_typeof($1::json) when 'array' then $2::json -> 0 else $3::json end) as hw_args"
+BODY = "pg_catalog.json_to_record($1::json) as hw_args"
+FIRST = "pg_catalog.json_to_record($1::json -> 0) as hw_args"
 
 
 @pytest.mark.parametrize(
@@ -21,6 +22,7 @@ BODY = "pg_catalog.json_to_record(case json_typeof($1::json) when 'array' then $
         ("GET", "/rpc/all_projects", None, None, 'select hw_call.* from "public"."all_projects"() as hw_call'),
         ("GET", "/rpc/pairs?n=1", None, None, 'select hw_call.* from "public"."pairs"("n" => $1::integer) as hw_call'),
         ("POST", "/rpc/add", '{"a":1,"b":2}', None, f'select "public"."add"("a" => hw_args."a", "b" => hw_args."b") as "pgrst_scalar" from {BODY}("a" integer, "b" integer)'),
+        ("POST", "/rpc/add", '[{"a":1,"b":2}]', None, f'select "public"."add"("a" => hw_args."a", "b" => hw_args."b") as "pgrst_scalar" from {FIRST}("a" integer, "b" integer)'),
         ("POST", "/rpc/sentence", '{"glue":"","words":[]}', None, f'select "public"."sentence"("glue" => hw_args."glue", variadic "words" => hw_args."words") as "pgrst_scalar" from {BODY}("glue" text, "words" text[])'),
         ("POST", "/rpc/one_project", '{"wanted":1}', None, f'select hw_call.* from {BODY}("wanted" integer), lateral "public"."one_project"("wanted" => hw_args."wanted") as hw_call'),
         ("POST", "/rpc/mixed", '{"z":1}', None, 'select "public"."mixed"($1::json) as "pgrst_scalar"'),

@@ -44,17 +44,27 @@ def test_changes(method: str, target: str, body: str | None, prefer: str, expect
     assert change(method, target, body, prefer=prefer) == expected
 
 
-def test_a_merge_counts_what_it_inserts() -> None:
-    text = change("POST", "/clients", '{"id":1,"name":"x"}', prefer="resolution=merge-duplicates")
+@pytest.mark.parametrize(
+    ("method", "target", "body", "notes"),
+    [
+        ("POST", "/clients", '{"id":1,"name":"x"}', 1),
+        ("POST", "/clients", '[{"id":1,"name":"x"}]', 1),
+        ("POST", "/project_list?on_conflict=id", '[{"id":1,"name":"x"}]', 2),
+        ("PUT", "/clients?id=eq.1", '[{"id":1,"name":"x"},{"id":2,"name":"y"}]', 2),
+    ],
+)
+def test_a_merge_notes_what_it_updates(method: str, target: str, body: str, notes: int) -> None:
+    """And what was offered, where the URL may leave out rows of the body."""
+    text = change(method, target, body, prefer="resolution=merge-duplicates")
 
     assert 'on conflict ("id") do update set "id" = excluded."id", "name" = excluded."name" where' in text
-    assert text.count("set_config('hw.inserted'") == 2
+    assert text.count("set_config('hw.inserted'") == notes
 
 
 def test_an_upsert_by_put_holds_its_key_against_the_url() -> None:
     text = change("PUT", "/clients?id=eq.1", '{"id":1,"name":"x"}')
 
-    assert 'where hw_body."id" = $2 and pg_catalog.set_config(' in text
+    assert 'where hw_body."id" = $2 on conflict' in text
     assert 'on conflict ("id") do update' in text
 
 

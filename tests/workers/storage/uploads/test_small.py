@@ -11,8 +11,12 @@ from broker.blobs.store import BlobStore
 from schemas.caller import Caller
 from schemas.http import Request, Response
 from schemas.settings.storage import Storage
+from schemas.settings.tree import Settings
 from schemas.settings.types import Size
+from tests.workers.auth.auth_pool import at_role
 from tests.workers.storage.storage_pool import ALICE, ALICE_ID, BOB, SERVICE, StoragePool, refusal, request_of
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.storage.pool import LOGIN
 
 _POLICY = "new row violates row-level security policy"
 _TRIALS = "select last_value from storage.events_outbox_id_seq"
@@ -128,6 +132,45 @@ async def test_a_stranger_stores_no_byte(storage_pool: StoragePool) -> None:
     assert refusal(response) == (403, "AccessDenied", _POLICY)
 
 
+async def test_bytes_come_first_from_a_caller_whose_last_upload_was_accepted(
+    storage_pool: StoragePool,
+) -> None:
+    bucket = await known_bucket(storage_pool)
+    await allow_all(storage_pool, bucket)
+    writer = ("authenticated", ALICE_ID, bucket)
+
+    for key in "ab":
+        assert (await storage_pool.ask(small(f"/object/{bucket}/{key}", caller=ALICE))).status == 200
+        assert writer in storage_pool.store.accepted_writers
+    await storage_pool.policy(bucket, "insert", check="name <> 'c'")
+    await storage_pool.admin.execute(
+        "do $$ declare p text; begin for p in select policyname from pg_policies where tablename = 'objects' and cmd = 'INSERT' "
+        f"and with_check like '%{bucket}%' and with_check not like '%<>%' "
+        "loop execute format('drop policy %I on storage.objects', p); end loop; end $$"
+    )
+    response = await _rejected(storage_pool, small(f"/object/{bucket}/c", caller=ALICE))
+
+    assert refusal(response) == (403, "AccessDenied", _POLICY)
+    assert writer not in storage_pool.store.accepted_writers
+
+
+async def test_an_upload_that_gets_no_connection_leaves_no_bytes(
+    storage_pool: StoragePool, database: str
+) -> None:
+    bucket = await known_bucket(storage_pool)
+    url = at_role(database, LOGIN, Settings().db.password.reveal())
+    busy = await ConnectionPool.open(url, 1, acquire_timeout=0.1)
+    pool = replace(storage_pool, store=replace(storage_pool.store, database=busy))
+    async with busy.transaction() as transaction:
+        await transaction.rows("select 1")
+        blobs = await storage_pool.blob_names()
+        response = await pool.ask(small(f"/object/{bucket}/a"))
+    await busy.close()
+
+    assert response.status == 544
+    assert await storage_pool.blob_names() == blobs
+
+
 async def test_an_existing_name_is_a_duplicate_and_stays(storage_pool: StoragePool) -> None:
     bucket = await known_bucket(storage_pool)
     await storage_pool.ask(small(f"/object/{bucket}/a", b"first"))
@@ -241,8 +284,13 @@ async def test_an_upload_that_is_under_way_is_completed_for_a_client_that_left(
     assert await storage_pool.got(f"/object/authenticated/{bucket}/a") == b"hello world"
 
 
-async def test_a_commit_that_fails_leaves_neither_row_nor_bytes(storage_pool: StoragePool) -> None:
+@pytest.mark.parametrize("caller", [SERVICE, ALICE])
+async def test_a_commit_that_fails_leaves_neither_row_nor_bytes(
+    storage_pool: StoragePool, caller: Caller
+) -> None:
+    """Whether bytes came first or the row."""
     bucket = await known_bucket(storage_pool)
+    await allow_all(storage_pool, bucket)
     name = f"reject_{uuid.uuid4().hex}"
     await storage_pool.admin.execute(f"""
         create function public.{name}() returns trigger language plpgsql as $$
@@ -251,7 +299,7 @@ async def test_a_commit_that_fails_leaves_neither_row_nor_bytes(storage_pool: St
         for each row when (new.bucket_id = '{bucket}' and new.version <> '1') execute function public.{name}()
     """)
     try:
-        response = await _rejected(storage_pool, small(f"/object/{bucket}/a"))
+        response = await _rejected(storage_pool, small(f"/object/{bucket}/a", caller=caller))
     finally:
         await storage_pool.admin.execute(f"drop function public.{name}() cascade")
 
