@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from broker.observability.observe import configure
+from broker.processes.definition_cache import stored_definitions
 from broker.processes.lifecycle import ManagedProcess, process_settings, run_process, wait_for_go
 from broker.processes.secret_files import with_file_values
 from schemas.keys.sealing_keys import current_key_id
@@ -69,7 +70,11 @@ def main() -> int:
         settings = process_settings()
     except SettingsError as error:
         return _print_error(error)
-    preload(names)
+    if "migrate" in names:  # a process of its own; the others were forked from loaded code
+        with stored_definitions("migrate"):
+            preload(names)
+    else:
+        preload(names)
     wait_for_go()
     if "migrate" in names:
         return _migrate(settings)

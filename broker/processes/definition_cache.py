@@ -83,9 +83,12 @@ class DefinitionCache:
 
 
 @contextmanager
-def stored_definitions(path: Path | None = None) -> Iterator[DefinitionCache]:
-    """Take what data classes and patterns compile from the file of earlier starts, and add what is not there."""
-    cache = DefinitionCache(path or _default_path())
+def stored_definitions(name: str, folder: Path | None = None) -> Iterator[DefinitionCache]:
+    """Take what data classes and patterns compile from the file `name` of earlier starts, and add what is not there.
+
+    Programs that load different code use different names. `folder`: instead of the one of compiled code.
+    """
+    cache = DefinitionCache(_path(name, folder))
     compiler, engine = import_module("re._compiler"), import_module("_sre")
     compile_pattern = compiler.compile
     vars(dataclasses)["exec"] = _execute_stored(cache)
@@ -146,9 +149,11 @@ def _digest(kind: str, text: str) -> bytes:
     return blake2b(content, digest_size=_DIGEST_BYTES).digest()
 
 
-def _default_path() -> Path:
-    """Return the file's path: where Python stores the compiled code of this module."""
-    return Path(importlib.util.cache_from_source(__file__)).with_suffix(".definitions")
+def _path(name: str, folder: Path | None) -> Path:
+    compiled = Path(
+        importlib.util.cache_from_source(__file__)
+    )  # `module.cpython-311.pyc`: its middle names the interpreter
+    return (folder or compiled.parent) / f"{name}{Path(compiled.stem).suffix}.definitions"
 
 
 def _replace(path: Path, pieces: Iterable[bytes | memoryview]) -> None:

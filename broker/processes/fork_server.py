@@ -75,7 +75,7 @@ def main() -> int:
     pipe = int(os.environ.pop(READY_FD))
     supervisor = os.getppid()
     gc.disable()  # a collection while loading would find nothing to free
-    with stored_definitions():
+    with stored_definitions("programs"):
         _load_libraries()
         for module, *arguments in programs:
             _preload(module, arguments)

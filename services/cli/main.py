@@ -9,6 +9,7 @@ import importlib
 import click
 
 from services.cli.terminal import guard_terminals
+from broker.processes.definition_cache import stored_definitions
 from services.supervisor.binaries import headwater_version
 
 COMMANDS = (
@@ -60,7 +61,8 @@ class CommandModules(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = cmd_name.replace("-", "_")
-        command: click.Command = getattr(importlib.import_module(f"services.cli.{module}"), module)
+        with stored_definitions("commands"):
+            command: click.Command = getattr(importlib.import_module(f"services.cli.{module}"), module)
         return command
 
 

@@ -22,6 +22,7 @@ from contextlib import suppress
 
 import msgspec
 
+from broker.processes.definition_cache import stored_definitions
 from broker.processes.fork_orders import FORK_FD
 from broker.processes.program_modules import module_of
 from broker.processes.title import show_command
@@ -45,10 +46,11 @@ def main() -> int:
     """Load, then fork for each order until the server closes its end."""
     orders = socket.socket(fileno=int(os.environ.pop(FORK_FD)))
     gc.disable()  # a collection while loading would find nothing to free
-    for module, *arguments in (program.split() for program in _PROGRAMS):
-        preload = getattr(module_of(module), "preload", None)
-        if preload is not None:
-            preload(arguments)
+    with stored_definitions("programs"):
+        for module, *arguments in (program.split() for program in _PROGRAMS):
+            preload = getattr(module_of(module), "preload", None)
+            if preload is not None:
+                preload(arguments)
     importlib.import_module("services.supervisor.processes.prepared_programs")
     gc.enable()
     if threading.active_count() > 1 or len(os.listdir("/proc/self/task")) > 1:

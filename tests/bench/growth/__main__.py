@@ -1,6 +1,6 @@
 """How each cost grows: workers 1 -> 4 processes, tables 10 -> 2,000, roles 1 -> 200, subscribers 1 -> 20,000.
 
-    python -m tests.bench.growth [--only processes,tables,roles,subscribers,calls] [--seconds 2] [--repeat 3] [--record]
+    python -m tests.bench.growth [--only processes,tables,roles,subscribers,calls,shares] [--seconds 2] [--repeat 3] [--record]
 
 Every part starts a platform of its own. Printed: each figure at each size, and its slope: how much a further table, role,
 process or subscriber adds.
@@ -9,7 +9,7 @@ process or subscriber adds.
 import argparse
 import sys
 
-from tests.bench.growth import calls, processes, roles, subscribers, tables
+from tests.bench.growth import calls, processes, roles, shares, subscribers, tables
 from tests.bench.table import Figures, add_record_option
 
 _PARTS = {
@@ -18,6 +18,7 @@ _PARTS = {
     "roles": roles.measure,
     "subscribers": subscribers.measure,
     "calls": calls.measure,
+    "shares": shares.measure,
 }
 
 

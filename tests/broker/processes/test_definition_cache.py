@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from broker.processes.definition_cache import stored_definitions
 
-with stored_definitions(Path(sys.argv[1])) as cache:
+with stored_definitions("here", Path(sys.argv[1])) as cache:
     @dataclass(frozen=True, slots=True, order=True)
     class Pair:
         left: int
@@ -39,9 +39,9 @@ print(hasattr(dataclasses, "exec"), re._compiler._sre.compile is sys.modules["_s
 """
 
 
-def _load(path: Path) -> tuple[int, str]:
+def _load(folder: Path) -> tuple[int, str]:
     """Load the definitions in a process of its own; return how many were new, and what they are."""
-    command = [sys.executable, "-c", _PROGRAM, str(path)]
+    command = [sys.executable, "-c", _PROGRAM, str(folder)]
     environment = {
         "PYTHONPATH": str(Path(__file__).parents[3])
     }  # without what forbids to write compiled code
@@ -52,9 +52,9 @@ def _load(path: Path) -> tuple[int, str]:
 
 
 def test_a_later_start_compiles_nothing_and_defines_the_same(tmp_path: Path) -> None:
-    path = tmp_path / "cache" / "file.definitions"
-    new, first = _load(path)
-    again, second = _load(path)
+    folder = tmp_path / "cache"  # it is created
+    new, first = _load(folder)
+    again, second = _load(folder)
 
     assert new > 8
     assert again == 0
@@ -71,10 +71,10 @@ def test_a_later_start_compiles_nothing_and_defines_the_same(tmp_path: Path) -> 
 
 
 def test_a_file_that_is_damaged_or_of_another_interpreter_is_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "file.definitions"
-    new, text = _load(path)
+    new, text = _load(tmp_path)
+    (path,) = tmp_path.glob("here.*.definitions")
     whole = path.read_bytes()
     for content in (whole[:-1], whole[:40], b"", whole.replace(sys.version.encode()[:6], b"9.99.9", 1)):
         path.write_bytes(content)
-        assert _load(path) == (new, text)
+        assert _load(tmp_path) == (new, text)
         assert path.read_bytes() == whole
