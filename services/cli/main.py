@@ -8,8 +8,8 @@ import importlib
 
 import click
 
-from services.cli.terminal import guard_terminals
 from broker.processes.definition_cache import stored_definitions
+from services.cli.terminal import guard_terminals
 from services.supervisor.binaries import headwater_version
 
 COMMANDS = (

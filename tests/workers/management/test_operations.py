@@ -5,6 +5,7 @@ import uuid
 
 import pytest
 
+from tests.workers.database.server import connected
 from tests.workers.management.conftest import Client
 from workers.management.interface.operation import Operation
 from workers.management.interface.rights import Right
@@ -118,3 +119,18 @@ async def test_the_interface_describes_itself(visitor: Client) -> None:
     assert set(document["paths"]) == {f"/operations/{operation.name}" for operation in OPERATIONS}
     assert (await visitor.send("GET", "/operations/account.me")).status == 405
     assert (await visitor.send("GET", "/nothing")).status == 404
+
+
+async def test_tokens_of_an_administrator_are_limited(visitor: Client) -> None:
+    reader = await visitor.signed_in(f"{uuid.uuid4().hex}@example.com", Right.READER)
+    me = (await reader.run("account.me"))["administrator_id"]
+    async with connected(reader.superuser_url) as admin:
+        await admin.execute(
+            "insert into headwater.administrator_tokens (name, secret, hint, rights, may_write, administrator_id)"
+            " select 'many', sha256(($1 || n)::bytea), 'abcd', 'reader', false, $1::uuid from generate_series(1, 500) as n",
+            me,
+        )
+
+    assert await reader.refused("tokens.create", name="more") == (409, "too_many_tokens")
+    await reader.run("tokens.remove", id=(await reader.run("tokens.list"))[0]["id"])
+    assert await reader.run("tokens.create", name="more")

@@ -65,27 +65,27 @@ async def list_requests(context: OperationContext, arguments: FunctionOfRequests
     try:
         with folder_errors("function-request", arguments.name):
             text = await asyncio.to_thread(read_snippet, folder, arguments.name, FUNCTION_REQUESTS)
-        return KeptRequests(msgspec.json.decode(text, type=list[KeptRequest]), True)
     except ManagementError as error:
         if error.status != 404:
             raise
         return KeptRequests([], True)
-    except (msgspec.MsgspecError, RecursionError) as error:
+    try:
+        requests = msgspec.json.decode(text, type=list[KeptRequest])
+        _check(requests)
+    except (msgspec.MsgspecError, RecursionError, ManagementError) as error:
         raise ManagementError(
             409,
             "requests_unreadable",
             f"The file function-requests/{arguments.name}.json has no requests: {error}",
             hint="Correct or remove the file.",
         ) from None
+    return KeptRequests(requests, True)
 
 
 async def keep(context: OperationContext, arguments: RequestsToKeep) -> Done:
     """Write the requests of a function into the project folder."""
     folder = folder_of_texts(context, arguments.name)
-    if len(arguments.requests) > _MOST_REQUESTS:
-        raise invalid_arguments(f"`requests` may have {_MOST_REQUESTS} entries")
-    if not all(1 <= len(request.name) <= _LONGEST_NAME for request in arguments.requests):
-        raise invalid_arguments(f"The name of a request has 1 to {_LONGEST_NAME} characters (`requests`)")
+    _check(arguments.requests)
     text = msgspec.json.format(msgspec.json.encode(arguments.requests), indent=2).decode() + "\n"
     if len(text.encode()) > LONGEST_SNIPPET:
         raise invalid_arguments(f"`requests` may have {LONGEST_SNIPPET} bytes as JSON")
@@ -94,6 +94,14 @@ async def keep(context: OperationContext, arguments: RequestsToKeep) -> Done:
             write_snippet, folder, arguments.name, text, replaces=True, kind=FUNCTION_REQUESTS
         )
     return Done()
+
+
+def _check(requests: list[KeptRequest]) -> None:
+    """Raises: ManagementError (400) for too many requests, or one without a usable name."""
+    if len(requests) > _MOST_REQUESTS:
+        raise invalid_arguments(f"`requests` may have {_MOST_REQUESTS} entries")
+    if not all(1 <= len(request.name) <= _LONGEST_NAME for request in requests):
+        raise invalid_arguments(f"The name of a request has 1 to {_LONGEST_NAME} characters (`requests`)")
 
 
 def operations() -> list[Operation]:

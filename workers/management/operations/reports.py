@@ -95,8 +95,12 @@ async def read(context: OperationContext, arguments: ReportReference) -> NamedRe
     with folder_errors("report", arguments.name):
         text = await asyncio.to_thread(read_snippet, folder, arguments.name, REPORTS)
     try:
-        return NamedReport(arguments.name, msgspec.json.decode(text, type=Report))
-    except (msgspec.MsgspecError, RecursionError) as error:
+        report = msgspec.json.decode(text, type=Report)
+        _check(
+            report
+        )  # a file may have been written by hand: too many parts, or one that is read each moment
+        return NamedReport(arguments.name, report)
+    except (msgspec.MsgspecError, RecursionError, ManagementError) as error:
         raise ManagementError(
             409,
             "report_unreadable",

@@ -15,6 +15,8 @@ from workers.management.interface.rights import Right
 from workers.management.operations.account import Done, NoArguments
 
 _MOST_NAME = 200
+_MOST_TOKENS = 500
+"""Tokens of one administrator: `tokens.list` has room for them, so that none is out of sight."""
 _LONGEST_S = 10 * 366 * 86400.0
 
 
@@ -69,8 +71,13 @@ async def create(context: OperationContext, arguments: NewToken) -> CreatedToken
         arguments.may_write,
         actor.administrator_id,
         arguments.lasts_s,
+        _MOST_TOKENS,
     )
-    assert created is not None  # an insert without a conflict clause
+    if created is None:
+        raise ManagementError(
+            409, "too_many_tokens", f"An administrator has at most {_MOST_TOKENS} tokens",
+            hint="Remove some: tokens.list shows them.",
+        )  # fmt: skip
     context.after = created
     return CreatedToken(created, secret)
 

@@ -34,8 +34,9 @@ async def test_requests_are_kept_with_the_function(project: Client, tmp_path: Pa
     assert (await project.run("functions.requests", name="hello"))["requests"] == [REQUEST]
     file = tmp_path / "function-requests" / "hello.json"
     assert json.loads(file.read_text()) == [REQUEST]
-    file.write_text('[{"name": 7}]')
-    assert await project.refused("functions.requests", name="hello") == (409, "requests_unreadable")
+    for unusable in ('[{"name": 7}]', json.dumps([REQUEST] * 51)):
+        file.write_text(unusable)
+        assert await project.refused("functions.requests", name="hello") == (409, "requests_unreadable")
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,11 @@ async def test_a_file_that_is_no_report_says_so(project: Client, tmp_path: Path)
     (tmp_path / "reports").mkdir()
     (tmp_path / "reports" / "broken.json").write_text('{"tiles": 7}')
 
-    assert await project.refused("reports.read", name="broken") == (409, "report_unreadable")
+    (tmp_path / "reports" / "hasty.json").write_text('{"refresh_s": 1}')
+    (tmp_path / "reports" / "large.json").write_text(json.dumps({"tiles": [TILE] * 25}))
+
+    for name in ("broken", "hasty", "large"):
+        assert await project.refused("reports.read", name=name) == (409, "report_unreadable"), name
 
 
 async def test_a_folder_of_reports_that_is_a_link_leads_nowhere_else(

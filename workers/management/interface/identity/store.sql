@@ -130,8 +130,12 @@ from headwater.administrator_tokens where grant_id is null and ($1::uuid is null
 order by created_at desc limit 1000
 
 -- name: add_token
+-- Returns no row if the administrator has as many as are allowed: `tokens` shows no more.
 insert into headwater.administrator_tokens (name, secret, hint, rights, may_write, administrator_id, expires_at)
-values ($1, $2::bytea, $3, $4, $5::boolean, $6::uuid, now() + $7::float8 * interval '1 second')
+select $1, $2::bytea, $3, $4, $5::boolean, $6::uuid, now() + $7::float8 * interval '1 second'
+where (
+  select count(*) from headwater.administrator_tokens where grant_id is null and administrator_id is not distinct from $6::uuid
+) < $8::int8
 returning json_build_object('id', id, 'name', name, 'hint', hint, 'rights', rights, 'may_write', may_write,
   'created_at', created_at, 'administrator_id', administrator_id, 'used_at', null, 'expires_at', expires_at)
 
