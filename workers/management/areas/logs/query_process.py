@@ -12,7 +12,7 @@ import msgspec
 
 from broker.logs.lines import StoredLine
 from workers.management.areas.logs.line_texts import line_id, time_text
-from workers.management.areas.logs.query_program import LONGEST_S, REJECTED, QueryRows, QueryTask
+from workers.management.areas.logs.query_program import LONGEST_S, REJECTED, LogSqlRows, LogSqlTask
 from workers.management.interface.errors import ManagementError
 
 _MODULE = "workers.management.areas.logs.query_program"
@@ -24,9 +24,9 @@ _AT_ONCE = 2
 _slots = asyncio.Semaphore(_AT_ONCE)
 
 
-async def query_lines(lines: list[StoredLine], sql: str, most_rows: int, most_bytes: int) -> QueryRows:
+async def query_lines(lines: list[StoredLine], sql: str, most_rows: int, most_bytes: int) -> LogSqlRows:
     """Return the rows of a SELECT over lines. Raises: ManagementError (400 a text that cannot run, 408 too large a query)."""
-    task = QueryTask(sql, [_row(line) for line in lines], most_rows, most_bytes)
+    task = LogSqlTask(sql, [_row(line) for line in lines], most_rows, most_bytes)
     try:
         async with asyncio.timeout(_TIMEOUT_S), _slots:
             process = await asyncio.create_subprocess_exec(
@@ -56,7 +56,7 @@ async def query_lines(lines: list[StoredLine], sql: str, most_rows: int, most_by
         )
     if process.returncode != 0:
         raise _too_large()
-    return msgspec.json.decode(output, type=QueryRows)
+    return msgspec.json.decode(output, type=LogSqlRows)
 
 
 def _too_large() -> ManagementError:

@@ -2,7 +2,7 @@
 
     python -m workers.management.areas.logs.query_program
 
-A `QueryTask` is read from stdin as JSON, a `QueryRows` written to stdout; with exit code 3 the output is the message of an error.
+A `LogSqlTask` is read from stdin as JSON, a `LogSqlRows` written to stdout; with exit code 3 the output is the message of an error.
 
 What a text can do is bounded four times: SQLite's authorizer allows SELECT from `lines` and functions alone (no ATTACH, PRAGMA, writes or
 extensions); a handler that SQLite calls every few thousand steps ends it after `LONGEST_S`; its memory has a limit; and the process has
@@ -37,7 +37,7 @@ _EXACT = 2**53
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 
 
-class QueryTask(Struct, frozen=True):
+class LogSqlTask(Struct, frozen=True):
     """A SELECT, the lines as rows of `COLUMNS`, and the most rows and bytes of the result."""
 
     sql: str
@@ -46,7 +46,7 @@ class QueryTask(Struct, frozen=True):
     most_bytes: int
 
 
-class QueryRows(Struct, frozen=True):
+class LogSqlRows(Struct, frozen=True):
     """The result. `is_cut`: there are more rows than may be returned."""
 
     columns: list[str]
@@ -54,19 +54,19 @@ class QueryRows(Struct, frozen=True):
     is_cut: bool
 
 
-class QueryRejected(Exception):
+class LogSqlRejected(Exception):
     """The text cannot be run, or took too long; the text says why."""
 
 
-def run_query(task: QueryTask) -> QueryRows:
-    """Run a task. Raises: QueryRejected."""
+def run_query(task: LogSqlTask) -> LogSqlRows:
+    """Run a task. Raises: LogSqlRejected."""
     with sqlite3.connect(":memory:") as connection:
         _fill(connection, task.lines)
         _confine(connection)
         try:
             return _rows(connection.execute(task.sql), task)
         except (sqlite3.Error, sqlite3.Warning, MemoryError) as error:
-            raise QueryRejected(_reason(error)) from None
+            raise LogSqlRejected(_reason(error)) from None
 
 
 def _reason(error: Exception) -> str:
@@ -113,9 +113,9 @@ def _authorize(action: int, first: str | None, second: str | None, *_: str | Non
     return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
 
 
-def _rows(cursor: sqlite3.Cursor, task: QueryTask) -> QueryRows:
+def _rows(cursor: sqlite3.Cursor, task: LogSqlTask) -> LogSqlRows:
     if cursor.description is None:
-        raise QueryRejected("the text has no SELECT")
+        raise LogSqlRejected("the text has no SELECT")
     columns = [str(column[0]) for column in cursor.description]
     rows: list[list[Any]] = []
     size = 0
@@ -123,9 +123,9 @@ def _rows(cursor: sqlite3.Cursor, task: QueryTask) -> QueryRows:
         values = [_value(value) for value in row]
         size += len(msgspec.json.encode(values))
         if len(rows) == task.most_rows or size > task.most_bytes:
-            return QueryRows(columns, rows, is_cut=True)
+            return LogSqlRows(columns, rows, is_cut=True)
         rows.append(values)
-    return QueryRows(columns, rows, is_cut=False)
+    return LogSqlRows(columns, rows, is_cut=False)
 
 
 def _value(value: object) -> object:
@@ -144,10 +144,10 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_CPU, (round(LONGEST_S) + 5, round(LONGEST_S) + 5))
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    task = msgspec.json.decode(sys.stdin.buffer.read(), type=QueryTask)
+    task = msgspec.json.decode(sys.stdin.buffer.read(), type=LogSqlTask)
     try:
         output = msgspec.json.encode(run_query(task))
-    except QueryRejected as error:
+    except LogSqlRejected as error:
         sys.stdout.buffer.write(str(error).encode(errors="replace"))
         return REJECTED
     sys.stdout.buffer.write(output)
