@@ -132,6 +132,7 @@ export const schema: Translation<typeof schemaTexts> = {
     details: { auto: "Je nach Größe", names: "Namen", keys: "Schlüssel", all: "Alle Spalten" },
     arrange: "Neu anordnen",
     more: (count) => `+ ${count}`,
+    outside: (table) => `→ ${table}`,
     primary: "PK",
     foreign: "FK",
     refersTo: (table) => `verweist auf ${table}`,

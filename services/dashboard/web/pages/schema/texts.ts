@@ -129,6 +129,7 @@ export const schemaTexts = defineTexts("schema", {
     details: { auto: "Detail by zoom", names: "Names", keys: "Keys", all: "All columns" },
     arrange: "Arrange anew",
     more: (count: number) => `+ ${count}`,
+    outside: (table: string) => `→ ${table}`,
     primary: "PK",
     foreign: "FK",
     refersTo: (table: string) => `refers to ${table}`,

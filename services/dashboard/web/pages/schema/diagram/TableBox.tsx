@@ -62,7 +62,7 @@ function BoxColumns({ box, isLarge, rows }: { box: Box; isLarge: boolean; rows: 
 
 function ColumnRow({ table, column }: { table: string; column: BoxColumn }) {
   const { marked, mayChange } = useContext(DrawingContext);
-  const { name, type, isPrimary, isKey, isNullable, refersTo } = column;
+  const { name, type, isPrimary, isKey, isNullable, refersTo, outside } = column;
   const isMarked = marked?.[0] === table && marked[1] === name;
   const mark = isPrimary ? texts.primary : refersTo.length > 0 ? texts.foreign : "";
   return (
@@ -82,7 +82,7 @@ function ColumnRow({ table, column }: { table: string; column: BoxColumn }) {
       )}
       <span className="schema-box-mark">{mark}</span>
       <span className={`cut${isPrimary ? " schema-box-key" : ""}`}>{name}</span>
-      <span className="schema-box-type cut">{type}</span>
+      <span className="schema-box-type cut">{outside === null ? type : texts.outside(outside)}</span>
       {mayChange && (
         <Handle
           type="source"

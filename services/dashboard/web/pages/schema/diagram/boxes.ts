@@ -17,6 +17,8 @@ export interface BoxColumn {
   isNullable: boolean;
   /** Tables that it refers to, `schema.table` outside of the schema. */
   refersTo: readonly string[];
+  /** The last of these outside of the schema, to which no line leads. */
+  outside: string | null;
 }
 
 export interface Box {
@@ -49,11 +51,15 @@ const keysFrom = 0.42;
 /** Return the boxes of a diagram, in the order of its tables. */
 export function boxesOf(diagram: Diagram, detail: Detail): readonly Box[] {
   const references = new Map<string, Map<string, string[]>>();
+  const outside = new Map<string, Map<string, string>>();
   for (const { table, columns, target } of diagram.foreign_keys) {
-    const ofTable = references.get(table) ?? new Map<string, string[]>();
-    references.set(table, ofTable);
-    const name = target.schema === diagram.schema ? target.table : `${target.schema}.${target.table}`;
-    for (const column of columns) ofTable.set(column, [...ofTable.get(column) ?? [], name]);
+    const isInside = target.schema === diagram.schema;
+    const name = isInside ? target.table : `${target.schema}.${target.table}`;
+    for (const column of columns) {
+      const ofTable = references.get(table) ?? new Map<string, string[]>();
+      references.set(table, ofTable.set(column, [...ofTable.get(column) ?? [], name]));
+      if (!isInside) outside.set(table, (outside.get(table) ?? new Map<string, string>()).set(column, name));
+    }
   }
   return diagram.tables.map(({ name, kind, columns }) => {
     const all = columns.map((column): BoxColumn => ({
@@ -63,6 +69,7 @@ export function boxesOf(diagram: Diagram, detail: Detail): readonly Box[] {
       isKey: column.is_key,
       isNullable: column.is_nullable,
       refersTo: references.get(name)?.get(column.name) ?? [],
+      outside: outside.get(name)?.get(column.name) ?? null,
     }));
     const keys = all.filter(({ isPrimary, refersTo }) => isPrimary || refersTo.length > 0);
     return { name, isTable: kind.endsWith("table"), columns: all, keys, ...sizeOf(detail, all.length, keys.length) };
