@@ -69,7 +69,11 @@ async def _pages(browser: Browser, place: Workplace, options: argparse.Namespace
         if not _is_chosen(name, options.only):
             continue
         charts = pages.WITH_CHARTS.get(name, 0)
-        page = await pages.load_page(browser, place.server, place.owner, path, options.repeat, charts)
+        try:
+            page = await pages.load_page(browser, place.server, place.owner, path, options.repeat, charts)
+        except pages.NotUsable as fault:
+            figures.wrong(f"{name}: {fault}")
+            continue
         text = "" if page.charts_ms is None else f"{page.charts_ms:.0f}"
         print(
             f"{name:16}{page.bytes_before_use / 1024:14.0f}{page.bytes_at_rest / 1024:12.0f}{page.usable_ms:11.0f}{text:>11}",
@@ -88,7 +92,11 @@ async def _axe(browser: Browser, place: Workplace, options: argparse.Namespace, 
         if not _is_chosen(name, options.only):
             continue
         charts = pages.WITH_CHARTS.get(name, 0)
-        findings = await pages.axe_findings(browser, place.server, place.owner, path, charts)
+        try:
+            findings = await pages.axe_findings(browser, place.server, place.owner, path, charts)
+        except pages.NotUsable as fault:
+            figures.wrong(f"{name}: {fault}")
+            continue
         total += len(findings)
         print("\n  ".join([f"{name:16}{len(findings)}", *findings]), flush=True)
     figures.add("findings of axe-core", total, "")

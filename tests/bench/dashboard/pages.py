@@ -7,7 +7,7 @@ without loading. Charts are counted to the moment when the last canvas was there
 from dataclasses import dataclass
 from statistics import median
 
-from playwright.async_api import Browser
+from playwright.async_api import Browser, TimeoutError
 
 from tests.bench.dashboard.browsing import NARROW, WIDE, plain_window
 from tests.dashboard.administrators import Administrator
@@ -81,13 +81,16 @@ class PageFigures:
 async def load_page(
     browser: Browser, server: Platform, owner: Administrator, path: str, repeat: int, charts: int
 ) -> PageFigures:
-    """Load a page some times, each with an empty cache, and return the medians. `charts`: so many are waited for."""
+    """Load a page some times, each with an empty cache, and return the medians. `charts`: so many are waited for.
+
+    Raises: NotUsable.
+    """
     loads = []
     for _ in range(repeat):
         async with plain_window(browser, server, owner) as window:
             await window.page.add_init_script(_WATCH)
             await window.page.goto(f"{server.url}/_/{path}")
-            await window.page.wait_for_function(_RESTS, arg=charts)
+            await _wait_until_used(window, charts)
             loads.append(await window.page.evaluate(_READ))
     drawn = [load["charts"] for load in loads if load["charts"] is not None]
     return PageFigures(
@@ -101,17 +104,29 @@ async def load_page(
 async def axe_findings(
     browser: Browser, server: Platform, owner: Administrator, path: str, charts: int
 ) -> list[str]:
-    """Return what axe-core finds on a page, wide and narrow, light and dark."""
+    """Return what axe-core finds on a page, wide and narrow, light and dark. Raises: NotUsable."""
     findings = []
     for size in (WIDE, NARROW):
         async with plain_window(browser, server, owner, viewport=size, reduced_motion="reduce") as window:
             await window.page.add_init_script(_WATCH)
             await window.page.goto(f"{server.url}/_/{path}")
-            await window.page.wait_for_function(_RESTS, arg=charts)
+            await _wait_until_used(window, charts)
             for theme in THEMES:
                 found = await _in_theme(window, theme)
                 findings += [f"{size['width']} px, {theme}: {finding}" for finding in found]
     return findings
+
+
+class NotUsable(Exception):
+    """A page that did not come to rest with its charts; the text has the errors that it shows."""
+
+
+async def _wait_until_used(window: DashboardWindow, charts: int) -> None:
+    try:
+        await window.page.wait_for_function(_RESTS, arg=charts)
+    except TimeoutError as error:
+        shown = await window.page.locator(".content").inner_text()
+        raise NotUsable(f"{window.page.url} does not come to rest with {charts} charts: {shown}") from error
 
 
 async def _in_theme(window: DashboardWindow, theme: str) -> list[str]:
