@@ -219,20 +219,20 @@ def _row(data: bytes, at: int) -> tuple[Row, int]:
     (count,) = _SHORT.unpack_from(data, at)
     at += 2
     row: Row = []
-    length_of = _LENGTH.unpack_from
+    length_of, add, end = _LENGTH.unpack_from, row.append, len(data)
     for _ in range(count):
         kind = data[at]
         if kind == 116:  # t
-            stop = at + 5 + length_of(data, at + 1)[0]
-            if not at + 5 <= stop <= len(data):
+            start = at + 5
+            at = start + length_of(data, at + 1)[0]
+            if not start <= at <= end:
                 raise ValueError
-            row.append(data[at + 5 : stop])
-            at = stop
+            add(data[start:at])
         elif kind == 110:  # n
-            row.append(None)
+            add(None)
             at += 1
         elif kind == 117:  # u
-            row.append(UNCHANGED)
+            add(UNCHANGED)
             at += 1
         else:
             raise ValueError

@@ -14,7 +14,8 @@ from workers.database.errors import DatabaseError
 from workers.replication import values
 from workers.replication.column_types import BUILT_IN, CatalogType, ColumnType, column_types
 from workers.replication.conversions import SESSION_ENDED
-from workers.replication.pgoutput import UNCHANGED, LoggedRelation, Row, TypeMessage
+from workers.replication.pgoutput import UNCHANGED, Cell, LoggedRelation, Row, TypeMessage
+from workers.replication.values import Convert
 from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers.replication", "tables.sql")
@@ -30,8 +31,10 @@ class LoggedTable:
     relation: LoggedRelation
     columns: list[ChangeColumn]
     kinds: list[ColumnType]
+    converters: list[Convert | None]
+    """Of the columns' values; None where only SQL can convert."""
     sql_columns: tuple[int, ...]
-    """Columns whose values only SQL can convert."""
+    """The places of those columns."""
 
 
 class TableCatalog:
@@ -39,7 +42,7 @@ class TableCatalog:
 
     def __init__(self, ask: Ask, convert: Ask) -> None:
         self._ask, self._convert = ask, convert
-        self._tables: dict[LoggedRelation, LoggedTable] = {}
+        self._tables: dict[int, LoggedTable] = {}
         self._kinds: dict[int, ColumnType] = dict(BUILT_IN)
         self._names: dict[int, str] = {}
 
@@ -54,9 +57,9 @@ class TableCatalog:
 
     async def find(self, relation: LoggedRelation) -> LoggedTable:
         """Return a table. Raises: DatabaseError, LeadershipLost if the catalog cannot be queried."""
-        table = self._tables.get(relation)
-        if table is None:
-            table = self._tables[relation] = await self._read(relation)
+        table = self._tables.get(relation.oid)
+        if table is None or (table.relation is not relation and table.relation != relation):
+            table = self._tables[relation.oid] = await self._read(relation)
         return table
 
     async def convert(self, table: LoggedTable, rows: Sequence[Row | None]) -> list[Values | None]:
@@ -107,21 +110,31 @@ class TableCatalog:
             ChangeColumn(column.name, kind.name, column.name in key)
             for column, kind in zip(relation.columns, kinds, strict=True)
         ]
-        sql_columns = tuple(place for place, kind in enumerate(kinds) if kind.convert is None)
-        return LoggedTable(relation, columns, kinds, sql_columns)
+        converters = [kind.convert for kind in kinds]
+        sql_columns = tuple(place for place, convert in enumerate(converters) if convert is None)
+        return LoggedTable(relation, columns, kinds, converters, sql_columns)
 
 
 def _converted(table: LoggedTable, row: Row) -> Values:
-    """Convert the values that need no SQL; a text that is not valid for its type stays a text."""
-    result: Values = []
-    for cell, kind in zip(row, table.kinds, strict=True):
-        if cell is None:
-            result.append(b"null")
-        elif cell is UNCHANGED or kind.convert is None:
-            result.append(None)
-        else:
-            try:
-                result.append(kind.convert(cell))
-            except ValueError:
-                result.append(values.string(cell))
-    return result
+    """Convert the values that need no SQL; a text that is not valid for its type stays a text. Hot path."""
+    cells = zip(row, table.converters, strict=True)
+    try:
+        return [
+            b"null" if cell is None else None if cell is UNCHANGED or convert is None else convert(cell)
+            for cell, convert in cells
+        ]
+    except ValueError:
+        return [
+            _converted_or_text(convert, cell) for cell, convert in zip(row, table.converters, strict=True)
+        ]
+
+
+def _converted_or_text(convert: Convert | None, cell: Cell) -> bytes | None:
+    if cell is None:
+        return b"null"
+    if cell is UNCHANGED or convert is None:
+        return None
+    try:
+        return convert(cell)
+    except ValueError:
+        return values.string(cell)

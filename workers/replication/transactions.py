@@ -8,7 +8,7 @@ Whether the schema changed in a transaction is known at its end. Pieces that are
 the edges query the schema once more, which is always correct.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from schemas.causes import LONGEST_MESSAGE, SETTING
@@ -88,6 +88,8 @@ class TransactionAssembler:
     def __init__(self, schema_lsn: int) -> None:
         self._schema_lsn = schema_lsn
         self._relations: dict[int, LoggedRelation] = {}
+        self._keys: dict[int, list[int]] = {}
+        """Places of the columns of the replica identity, by relation."""
         self._begin: BeginMessage | None = None
         self._is_marked = self._is_fence = False
         self._cause = b""
@@ -100,45 +102,49 @@ class TransactionAssembler:
         """Whether a transaction has started and not ended."""
         return self._begin is not None
 
-    def take(self, message: Decoded, size: int) -> Iterator[TableDraft | LoggedTransactionEnd]:
-        """Add the next message, of `size` bytes; yield what is complete with it."""
+    def take(self, message: Decoded, size: int) -> Sequence[TableDraft | LoggedTransactionEnd]:
+        """Add the next message, of `size` bytes; return what is complete with it. Hot path: rows come first."""
         match message:
+            case InsertMessage() | UpdateMessage() | DeleteMessage():
+                relation = self._relations[message.relation]
+                return self._add(relation, _change(message, relation, self._keys[relation.oid], size))
             case BeginMessage():
                 self._begin, self._is_marked, self._is_fence, self._number = message, False, False, 0
                 self._cause = b""
             case CommitMessage():
-                yield from self._end(message)
+                return self._end(message)
             case LoggedRelation():
-                yield from self._learn(message)
+                return self._learn(message)
             case LogicalMessage(is_transactional=True, prefix=prefix, content=content) if prefix == SETTING:
                 self._cause = content if len(content) <= LONGEST_MESSAGE else b""
             case LogicalMessage(is_transactional=True, prefix=prefix, content=content):
                 self._is_marked |= prefix == MARK_PREFIX and content == MARK
                 self._is_fence |= prefix == MARK_PREFIX and content == FENCE
-            case InsertMessage() | UpdateMessage() | DeleteMessage():
-                relation = self._relations[message.relation]
-                yield from self._add(relation, _change(message, relation, size))
             case TruncateMessage():
-                for oid in message.relations:
-                    yield from self._add(
-                        self._relations[oid], LoggedChange(ChangeKind.TRUNCATE, None, None, size)
-                    )
+                change = LoggedChange(ChangeKind.TRUNCATE, None, None, size)
+                return [
+                    draft for oid in message.relations for draft in self._add(self._relations[oid], change)
+                ]
+        return ()
 
-    def _learn(self, relation: LoggedRelation) -> Iterator[TableDraft]:
+    def _learn(self, relation: LoggedRelation) -> Sequence[TableDraft]:
         """Remember a table; cut first if an ALTER in the same transaction changed its columns."""
         before = self._relations.get(relation.oid)
         self._relations[relation.oid] = relation
-        if before != relation and relation.oid in self._open:
-            yield from self._cut()
+        self._keys[relation.oid] = [
+            place for place, column in enumerate(relation.columns) if column.is_identity
+        ]
+        return self._cut() if before != relation and relation.oid in self._open else ()
 
-    def _add(self, relation: LoggedRelation, change: LoggedChange) -> Iterator[TableDraft]:
+    def _add(self, relation: LoggedRelation, change: LoggedChange) -> Sequence[TableDraft]:
         assert self._begin is not None
         if relation.schema == HISTORY_SCHEMA:
-            return
+            return ()
+        complete: list[TableDraft] = []
         draft = self._open.get(relation.oid)
         is_full = self._count and self._bytes + change.size > MAX_BYTES
         if is_full or (draft is not None and draft.needs_cut_for(self._cause)):
-            yield from self._cut()
+            complete += self._cut()
             draft = None
         if draft is None:
             draft = TableDraft(relation, self._begin.lsn, self._begin.committed_at, self._begin.xid)
@@ -149,9 +155,10 @@ class TransactionAssembler:
         self._count += 1
         self._bytes += change.size
         if self._count >= MAX_CHANGES:
-            yield from self._cut()
+            complete += self._cut()
+        return complete
 
-    def _cut(self, schema_lsn: int | None = None) -> Iterator[TableDraft]:
+    def _cut(self, schema_lsn: int | None = None) -> list[TableDraft]:
         assert self._begin is not None
         drafts, self._open = list(self._open.values()), {}
         self._count = self._bytes = 0
@@ -162,27 +169,31 @@ class TransactionAssembler:
             self._number += (
                 1 if (draft.relation.schema, draft.relation.name) != MESSAGES_TABLE else len(draft.changes)
             )
-            yield draft
+        return drafts
 
-    def _end(self, commit: CommitMessage) -> Iterator[TableDraft | LoggedTransactionEnd]:
+    def _end(self, commit: CommitMessage) -> Sequence[TableDraft | LoggedTransactionEnd]:
         if self._is_marked:
             self._schema_lsn = commit.lsn
-        yield from self._cut(self._schema_lsn)
+        drafts = self._cut(self._schema_lsn)
         self._begin = None
-        yield LoggedTransactionEnd(commit.end, self._is_marked, self._is_fence)
+        return [*drafts, LoggedTransactionEnd(commit.end, self._is_marked, self._is_fence)]
 
 
 def _change(
-    message: InsertMessage | UpdateMessage | DeleteMessage, relation: LoggedRelation, size: int
+    message: InsertMessage | UpdateMessage | DeleteMessage,
+    relation: LoggedRelation,
+    key: Sequence[int],
+    size: int,
 ) -> LoggedChange:
+    """Return the change of a message. `key` are the places of the columns of the replica identity."""
     match message:
         case InsertMessage():
             return LoggedChange(ChangeKind.INSERT, message.new, None, size)
         case DeleteMessage():
-            old = message.old if message.is_whole else _identity_of(relation, message.old)
+            old = message.old if message.is_whole else _identity_of(key, message.old)
             return LoggedChange(ChangeKind.DELETE, None, old, size)
     if message.old is None:
-        old_key = _identity_of(relation, message.new) if relation.identity in "di" else None
+        old_key = _identity_of(key, message.new) if relation.identity in "di" else None
         return LoggedChange(ChangeKind.UPDATE, message.new, old_key, size)
     if message.is_whole:
         new = [
@@ -190,16 +201,16 @@ def _change(
             for cell, before in zip(message.new, message.old, strict=True)
         ]
         return LoggedChange(ChangeKind.UPDATE, new, message.old, size)
-    old = _identity_of(relation, message.old)
-    new = [
-        before if cell is UNCHANGED and column.is_identity else cell
-        for cell, before, column in zip(message.new, old, relation.columns, strict=True)
-    ]
+    old, new = _identity_of(key, message.old), list(message.new)
+    for place in key:
+        if new[place] is UNCHANGED:
+            new[place] = old[place]
     return LoggedChange(ChangeKind.UPDATE, new, old, size)
 
 
-def _identity_of(relation: LoggedRelation, row: Row) -> Row:
+def _identity_of(key: Sequence[int], row: Row) -> Row:
     """Return a row with the columns of the replica identity only: the others are not in the log, and read as NULL."""
-    return [
-        cell if column.is_identity else UNCHANGED for cell, column in zip(row, relation.columns, strict=True)
-    ]
+    identity: Row = [UNCHANGED] * len(row)
+    for place in key:
+        identity[place] = row[place]
+    return identity

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.bench import cpu
+from tests.bench.growth.shares import serial_part
 from tests.bench.growth.slope import Growth, add
 from tests.bench.table import Figures
 
@@ -32,3 +33,11 @@ def test_points_and_slope_become_figures(monkeypatch: pytest.MonkeyPatch) -> Non
         "memory, 2000 tables": 299,
         "memory: slope by tables": 0.1,
     }
+
+
+def test_the_serial_part_is_what_the_law_of_amdahl_makes_of_the_rates():
+    quarter = [(1, 100.0), (2, 160.0), (4, 100 / (0.25 + 0.75 / 4))]
+
+    assert serial_part([(1, 50.0), (2, 100.0), (4, 200.0)]) == pytest.approx(0)
+    assert serial_part([(1, 50.0), (2, 50.0)]) == pytest.approx(1)
+    assert serial_part(quarter) == pytest.approx(0.25)

@@ -19,6 +19,7 @@ _TABLE = LoggedTable(
     _RELATION,
     [ChangeColumn(name, "text", name == "id") for name in _NAMES],
     [ColumnType("text", values.string)] * 2,
+    [values.string] * 2,
     (),
 )
 
@@ -59,7 +60,7 @@ async def test_a_cast_to_json_that_returns_null_is_null() -> None:
 
     catalog = TableCatalog(convert, convert)
     kinds = [ColumnType("text", values.string), ColumnType("mood", None, "public.mood")]
-    table = LoggedTable(_RELATION, _TABLE.columns, kinds, (1,))
+    table = LoggedTable(_RELATION, _TABLE.columns, kinds, [values.string, None], (1,))
 
     found = await catalog.convert(table, [[b"1", b"nothing"], [b"2", b"other"]])
 
