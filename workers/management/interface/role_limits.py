@@ -5,7 +5,8 @@ reader ("read"), of a developer ("change"), or none; an area that the role does 
 closed. Operations on one's own account are not limited. In the area `rows` the level of a table that the role names replaces that of the
 area. Whoever may run SQL or code reaches every table, so a role that names tables has `LEVELS_BESIDE_TABLES` at most in such areas, and of
 the schemas of the server and the platform only the tables that it names: they hold values of other tables (pg_stats), and a row there can be
-SQL that runs (cron.job). A user of the project whose tokens have the service role reads all rows and files: limited administrators make none.
+SQL that runs (cron.job). A user of the project whose tokens have the service role reads all rows and files: limited administrators make none,
+change none, and act as none.
 """
 
 from enum import StrEnum
@@ -63,7 +64,8 @@ LEVELS_BESIDE_TABLES: dict[str, AccessLevel] = {
 }
 """The highest level of areas whose operations read any row or run code."""
 _SCHEMAS_BESIDE_TABLES = frozenset((*PLATFORM_SCHEMAS, "information_schema"))
-_ROLES_OF_USERS = ("", "anon", "authenticated")
+ROLES_OF_USERS = ("", "anon", "authenticated")
+"""Roles of users that limited administrators make, change and act as."""
 
 
 def level_of(limits: RoleLimits, operation: str, arguments: Any) -> AccessLevel:
@@ -95,7 +97,7 @@ def rejected_argument(operation: str, arguments: Any) -> str:
     if operation not in ("users.create", "users.change"):
         return ""
     role = getattr(arguments, "role", "")
-    if not isinstance(role, str) or role in _ROLES_OF_USERS:
+    if not isinstance(role, str) or role in ROLES_OF_USERS:
         return ""
     return f"`role` may be authenticated or anon: tokens of {role[:63]!r} could read beside the limits of your role"
 

@@ -13,10 +13,12 @@ from schemas.errors import ApiError
 from workers.management.interface.errors import ManagementError, invalid_arguments
 from workers.management.interface.identity.store import as_uuid
 from workers.management.interface.operation import OperationContext
+from workers.management.interface.role_limits import ROLES_OF_USERS
 
 JsonObject = dict[str, Any]
 _SQLSTATE = re.compile(r"[0-9A-Z]{5}", re.ASCII)
 _TRY_AGAIN = (503, 504)
+_USERS = "/admin/users"
 
 
 class _AuthErrorBody(Struct):
@@ -36,8 +38,10 @@ async def call_auth(
     """Send a request to the pool auth and return the JSON of its answer, None without a body.
 
     Raises: ManagementError with the status, code and message of the error that auth answered: 400 where SQL of the project
-    rejected the change, 502 for errors inside of auth.
+    rejected the change, 502 for errors inside of auth; 403 where a limited administrator may not change the user of the path.
     """
+    if context.actor.limits is not None and method != "GET" and path.startswith(f"{_USERS}/"):
+        check_reach(context, await read_user(context, path.removeprefix(f"{_USERS}/").partition("/")[0]))
     try:
         response = await context.pools.request(
             AUTH,
@@ -59,7 +63,7 @@ async def call_auth(
 
 def user_path(id_text: str, *rest: str) -> str:
     """Return the path of a user below `/admin/users`. Raises: ManagementError (400) if the id is not a UUID."""
-    return "/".join(["/admin/users", required_uuid(id_text, "id"), *(quote(part, safe="") for part in rest)])
+    return "/".join([_USERS, required_uuid(id_text, "id"), *(quote(part, safe="") for part in rest)])
 
 
 def required_uuid(text: str, name: str) -> str:
@@ -74,6 +78,17 @@ async def read_user(context: OperationContext, id_text: str) -> JsonObject:
     """Return a user as the admin interface of auth shows it. Raises: ManagementError (404)."""
     user: JsonObject = await call_auth(context, "GET", user_path(id_text))
     return user
+
+
+def check_reach(context: OperationContext, user: JsonObject) -> None:
+    """Check that the administrator may change a user. Raises: ManagementError (403) beside the limits of his role."""
+    if context.actor.limits is not None and (role := user.get("role") or "") not in ROLES_OF_USERS:
+        raise ManagementError(
+            403,
+            "no_right",
+            f"tokens of this user have the role {str(role)[:63]!r}, which reads beside the limits of your role",
+            hint="An administrator without a role may.",
+        )
 
 
 def _error(status: int, body: bytes) -> ManagementError:

@@ -11,7 +11,7 @@ from workers.management.interface.errors import ManagementError
 from workers.management.interface.operation import Operation, OperationContext
 from workers.management.interface.rights import Right
 from workers.management.operations.account import Done
-from workers.management.operations.users.auth_pool import JsonObject, call_auth, read_user
+from workers.management.operations.users.auth_pool import JsonObject, call_auth, check_reach, read_user
 from workers.management.operations.users.changes import ChangedProjectUser
 
 
@@ -92,6 +92,7 @@ async def generate_link(context: OperationContext, arguments: ActionLinkOrder) -
     """Return a link, and send nothing."""
     answer = await call_auth(context, "POST", "/admin/generate_link", arguments)
     context.after = {"user_id": answer.get("id"), "type": arguments.type}
+    check_reach(context, answer)  # a link that nobody has seen signs nobody in
     return msgspec.convert(answer, ActionLink)
 
 

@@ -106,7 +106,7 @@ async def test_a_developer_acts_as_a_user_for_minutes(project: Project, develope
     assert audit[0]["traits"]["acting"] == me
 
 
-async def test_a_limited_administrator_makes_no_user_whose_tokens_pass_policies(
+async def test_a_limited_administrator_makes_and_changes_no_user_whose_tokens_pass_policies(
     project: Project, developer: Client
 ) -> None:
     visitor = Client(project.worker, project.superuser_url)
@@ -115,16 +115,21 @@ async def test_a_limited_administrator_makes_no_user_whose_tokens_pass_policies(
     await owner.run("roles.save", name=role, areas={"users": "change"})
     await owner.run("administrators.change", id=me, rights="developer", role=role)
     user_id = (await project.sign_up())["user"]["id"]
+    service = (await project.sign_up())["user"]
+    await project.admin.execute("update auth.users set role = 'service_role' where id = $1", service["id"])
 
     email = f"{uuid.uuid4().hex}@example.org"
     refused = [
         await developer.refused("users.change", id=user_id, role="service_role"),
         await developer.refused("users.create", email=email, role="supabase_admin"),
+        await developer.refused("users.sign_in_as", id=service["id"]),
+        await developer.refused("users.set_password", id=service["id"], password="long enough 1"),
+        await developer.refused("users.generate_link", type="magiclink", email=service["email"]),
     ]
     await developer.run("users.change", id=user_id, role="authenticated", user_metadata={"name": "a"})
     token = (await developer.run("users.sign_in_as", id=user_id))["access_token"]
 
-    assert refused == [(403, "no_right")] * 2
+    assert refused == [(403, "no_right")] * 5
     assert jwt.decode(token, options={"verify_signature": False})["role"] == "authenticated"
 
 
