@@ -11,6 +11,16 @@ SETTING = "a setting of the operator, whose form a pattern of the module has che
 TEMPLATE = "a template of the operator; what is no number is refused with its line"
 
 REASONS: dict[str, dict[str, str]] = {
+    "broker/processes/definition_cache.py": {
+        "int(flags)": NUMBER,
+        "int(found)": NUMBER,
+        "int(number)": NUMBER,
+    },
+    "workers/management/areas/index_trials/trial.py": {
+        "float(first)": DATABASE,
+        "float(plan['Total Cost'])": NUMBER,
+        "float(second)": DATABASE,
+    },
     "services/cli/branch.py": {
         "float(Duration(f'{int(days) * 24}h' if days != text else text))": "an option of the user's own command line; what is no number is refused",
         "int(days)": "an option of the user's own command line; what is no number is refused",
