@@ -1,6 +1,8 @@
 """Operations on indexes that statements lack: find them in the plans of the costliest statements, try one on a copy of rows."""
 
+import asyncio
 import dataclasses
+import time
 from typing import Annotated, Any
 
 import msgspec
@@ -118,20 +120,25 @@ async def propose(context: OperationContext, arguments: NoArguments) -> IndexPro
         for row in recorded
         if row.role is not None and not row.role.startswith(_OWN_ROLES) and is_query(row.text)
     ][:_MOST_TRIED]
-    wishes: dict[IndexCandidate, list[StatementStatistics]] = {}
+    statements_of: dict[IndexCandidate, list[StatementStatistics]] = {}
     spec = await _spec(context, is_read_only=True)
     async with open_session(context.database, spec) as session:
+        until = time.monotonic() + spec.timeout_s
+        planned = 0
         for row in chosen:
+            if time.monotonic() > until:
+                break
+            planned += 1
             for candidate in await _candidates(session, row.text, spec):
-                wishes.setdefault(candidate, []).append(row)
-    tables = await _indexable(context, list(wishes))
+                statements_of.setdefault(candidate, []).append(row)
+    tables = await _indexable(context, list(statements_of))
     proposals = [
-        _proposal(table, wishes[candidate])
+        _proposal(table, statements_of[candidate])
         for candidate, table in tables.items()
         if table.table_bytes >= _LEAST_BYTES
     ]
     proposals.sort(key=lambda proposal: -proposal.total_ms)
-    return IndexProposals(proposals[: context.settings.max_rows], len(chosen))
+    return IndexProposals(proposals[: context.settings.max_rows], planned)
 
 
 async def try_out(context: OperationContext, arguments: IndexTrialQuery) -> IndexTrial:
@@ -152,8 +159,10 @@ async def try_out(context: OperationContext, arguments: IndexTrialQuery) -> Inde
     spec = await _spec(context, is_read_only=False)
     index = IndexToTry(candidate.schema, candidate.table, candidate.columns, text)
     try:
-        async with open_session(context.database, spec) as session:
+        async with asyncio.timeout(spec.timeout_s), open_session(context.database, spec) as session:
             return _trial(table, await try_index(session, index, spec, arguments.search_path))
+    except TimeoutError:
+        raise _no_trial(f"it took longer than {spec.timeout_s:g} seconds, and was ended") from None
     except SqlFailed as error:
         raise _no_trial(str(error)) from None
     except DatabaseError as error:
@@ -189,9 +198,9 @@ async def _indexable(
 ) -> dict[IndexCandidate, IndexedTable]:
     if not candidates:
         return {}
-    wanted = msgspec.json.encode([dataclasses.asdict(candidate) for candidate in candidates]).decode()
+    listed = msgspec.json.encode([dataclasses.asdict(candidate) for candidate in candidates]).decode()
     left_out = msgspec.json.encode(sorted(PLATFORM_SCHEMAS)).decode()
-    rows = decode_rows(await read_text(context, _SQL["indexable"], wanted, left_out), IndexedTable)
+    rows = decode_rows(await read_text(context, _SQL["indexable"], listed, left_out), IndexedTable)
     return {IndexCandidate(row.schema, row.table, tuple(row.columns)): row for row in rows}
 
 

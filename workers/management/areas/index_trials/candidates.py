@@ -84,13 +84,13 @@ def _compared(alias: str, conditions: list[str]) -> list[tuple[str, str]]:
     column = rf"{re.escape(_written(alias))}\.({_NAME})"
     left = re.compile(rf'(?<![\w"$])\(\(?{column}{_CAST} (=|<=|>=|<|>|IS NULL)(?=[ )])')
     right = re.compile(rf" (=|<=|>=|<|>) \(?{column}{_CAST}\)")
-    found = []
+    comparisons = []
     for condition in conditions:
         if " OR " in condition:
             continue
-        found += [(match.start(), match[1], match[2]) for match in left.finditer(condition)]
-        found += [(match.start(), match[2], match[1]) for match in right.finditer(condition)]
-    return [(_read(name), operator) for _, name, operator in sorted(found)]
+        comparisons += [(match.start(), match[1], match[2]) for match in left.finditer(condition)]
+        comparisons += [(match.start(), match[2], match[1]) for match in right.finditer(condition)]
+    return [(_read(name), operator) for _, name, operator in sorted(comparisons)]
 
 
 def _sorted(alias: str, parents: tuple[dict[str, Any], ...]) -> list[str]:
