@@ -347,6 +347,15 @@ def test_a_pool_whose_login_lost_its_password_opens_connections_again(
     assert status == 200, answer
 
 
+def test_sessions_that_begin_at_once_restore_the_login_together(developer: Program, target: Platform) -> None:
+    _make(developer, "set role none; alter role current_user password 'mine'")
+
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(lambda _: developer.call("sql.run", sql="select 1"), range(16)))
+
+    assert [answer for status, answer in answers if status != 200] == []
+
+
 _SPOILING_TRIGGER = """
 create table public.calm (id int primary key);
 create table public.watched (id int primary key);

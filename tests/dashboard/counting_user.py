@@ -121,7 +121,11 @@ class CountingUser:
     def report(self) -> str:
         """Return the table of steps."""
         lines = [f"{'step':<60} clicks fields"]
-        lines += [f"{step:<60} {self.clicks[step]:>6} {self.fields[step]:>6}" for step in self.clicks]
+        lines += [
+            f"{step:<60} {self.clicks[step]:>6} {self.fields[step]:>6}"
+            for step in self.clicks
+            if self.clicks[step] or self.fields[step]
+        ]
         return "\n".join([*lines, f"{'all':<60} {self.all_clicks:>6} {self.all_fields:>6}"])
 
 

@@ -32,6 +32,7 @@ BUDGETS = (
     Budget("guided path: clicks", 28),
     Budget("key rotated under a client: failed requests", 0),
     Budget("journeys that fail by keyboard alone", 0),
+    Budget("guided paths that fail by keyboard alone", 0),
 )
 
 
@@ -150,6 +151,8 @@ async def _guided(browser: Browser, figures: Figures) -> None:
         figures.add(f"guided path by {walk.by}", walk.seconds, "s")
         if walk.fault:
             figures.wrong(f"guided path by {walk.by}")
+        if walk.by == "keyboard":
+            figures.add("guided paths that fail by keyboard alone", float(bool(walk.fault)), "")
         if walk.by == "mouse":
             print(walk.steps)
             figures.add("guided path: clicks", walk.clicks, "")

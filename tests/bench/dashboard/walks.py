@@ -4,16 +4,19 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from playwright.async_api import Browser, Error
+from playwright.async_api import Browser, Error, expect
 
 from tests.bench.dashboard.browsing import plain_window
 from tests.bench.dashboard.journeys import Journey, Workplace
 from tests.dashboard.administrators import Administrator, one_time_secret
 from tests.dashboard.counting_user import CountingUser, KeyboardUser
 from tests.dashboard.guided_path import follow_guided_path
+from tests.dashboard.window import TIMEOUT_MS
 from tests.platform import Platform, platform
 
 _USERS: dict[str, type[CountingUser]] = {"mouse": CountingUser, "keyboard": KeyboardUser}
+_MOST_TEXT = 300
+"""Signs of a fault; Playwright adds all that the page shows."""
 _TIMEOUT_MS = 20_000
 """Until a step is given up, so that a journey that breaks does not use up the time of the others."""
 
@@ -76,6 +79,9 @@ async def _walk(
     journey: Callable[[CountingUser], Awaitable[None]],
     notes: list[str],
 ) -> Walk:
+    expect.set_options(
+        timeout=TIMEOUT_MS
+    )  # a backup of a busy machine takes longer than the 5 s of Playwright
     async with plain_window(browser, server, owner) as window:
         window.page.set_default_timeout(_TIMEOUT_MS)
         user = _USERS[by](window)
@@ -84,7 +90,7 @@ async def _walk(
         try:
             await journey(user)
         except (AssertionError, Error) as error:
-            fault = f"{user.step}: {error}"
+            fault = f"{user.step}: {' '.join(str(error).split())[:_MOST_TEXT]}"
         return Walk(
             by,
             time.monotonic() - begun,

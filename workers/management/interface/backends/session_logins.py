@@ -12,6 +12,7 @@ from workers.database.transactions.interactive import statement
 from workers.database.transactions.model import TransactionSpec
 from workers.management.interface.identity.own_pool import OwnPool
 
+_LOCK = "select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('headwater.restore_session_login ' || $1, 0))"
 _RESTORE = "select headwater.restore_session_login($1, $2)"
 _SALT_BYTES = 16
 
@@ -25,5 +26,9 @@ def login_verifier(url: str) -> str:
 
 
 async def restore_login(own: OwnPool, login: str, stored: str) -> None:
-    """Set the password and the settings of a login again if they are others. Raises: DatabaseError, Disconnected."""
-    await own.run(TransactionSpec((), [statement(_RESTORE, login, stored)]))
+    """Set the password and the settings of a login again if they are others. Raises: DatabaseError, Disconnected.
+
+    Sessions that begin at once do so one after the other, under a lock in the database: Postgres refuses the second of two
+    changes of a role at the same time (XX000, `tuple concurrently updated`). The first one changes, the others find nothing to do.
+    """
+    await own.run(TransactionSpec((), [statement(_LOCK, login), statement(_RESTORE, login, stored)]))
