@@ -255,6 +255,7 @@ def _line(sides: Sequence[Sequence[Sequence[float]]]) -> str:
         ratios = [
             sum(ours[part] for part in parts) / sum(theirs[part] for part in parts)
             for ours, theirs in zip(*sides, strict=True)
+            if sum(theirs[part] for part in parts)  # a very busy machine may leave a window without a request
         ]
         quarters = statistics.quantiles(ratios, n=4)
         cells.append(f"{statistics.median(ratios):.3f} ({quarters[0]:.2f}-{quarters[2]:.2f})")

@@ -234,9 +234,7 @@ def _check_nested(plan: RestPlan, results: Sequence[Rows]) -> None:
 
 def _result(prepared: RestStatement, rows: Rows, long: LongValue | None = None) -> RestResult:
     """Read the one row of an answer: four columns are always the first ones, and the body the last (`query.py: _columns`)."""
-    if (
-        not rows
-    ):  # a trigger that the catalog does not know yet kept the only row back (`query.py: _is_plain_insert`)
+    if not rows:  # a trigger that the catalog does not know yet kept the only row back (`query/plain.py`)
         return RestResult()
     row = rows[0]
     total, page_total, headers, status = row[:4]

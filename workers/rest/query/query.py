@@ -4,12 +4,7 @@ It gives one row: total, number of rows, what functions set for the response, an
 Source: docs/reference/rest.md, sections 3 and 24.
 """
 
-from operator import itemgetter
-
-from msgspec.structs import replace
-
 from workers.database.schema_cache.catalog import Returns
-from workers.database.transactions.settings_statement import TRANSACTION_ID
 from workers.rest.model import (
     ALL_ROWS,
     BodyShape,
@@ -19,57 +14,51 @@ from workers.rest.model import (
     ReadPlan,
     RelationRead,
     RelationWrite,
-    RequestAction,
     RestPlan,
     RestStatement,
     WriteColumn,
     WritePlan,
 )
 from workers.rest.plan.plan import SOURCE
-from workers.rest.query.call import SCALAR, call_sql
+from workers.rest.query.call import call_sql
+from workers.rest.query.columns import (
+    AS,
+    HEADERS,
+    NAME,
+    NO_COUNT,
+    SCALAR_VALUE,
+    STATUS,
+    TRANSACTION_ID_VALUE,
+    T,
+)
 from workers.rest.query.guard import guard_sql
 from workers.rest.query.nested import counted_sql, made_sql, nested_sql
 from workers.rest.query.one_row import gives_one_row, is_scalar
 from workers.rest.query.paging import page_columns
+from workers.rest.query.plain import plain_statement
 from workers.rest.query.read import count_sql, page_sql, range_sql, read_sql
 from workers.rest.query.write import (
-    insert_sql,
     inserted_sql,
     repeated_keys_sql,
     returning_sql,
     write_sql,
 )
-from workers.sql.compose import EMPTY, Sql, concat, constant, ident, join, literal, qualified, raw, render
+from workers.sql.compose import EMPTY, Sql, concat, constant, ident, join, qualified, raw, render
 
-T = raw("hw_t")
-"""The rows of an answer, in its statement."""
-NO_COUNT = raw("null::bigint")
 _COUNT = raw("pg_catalog.count(*)")
-_ONE = raw("1::bigint")
-_AS = {name: constant(concat(raw(" as "), ident(name.value))) for name in OutputColumn}
-_NAME = itemgetter(0)
 _AGGREGATED = raw("pg_catalog.json_agg(hw_t)")
-SCALAR_VALUE = concat(T, raw("."), ident(SCALAR))
-"""The value of a row of a function without columns."""
 
 
 def query_for(plan: RestPlan) -> RestStatement:
     """Render the statement of a plan, and the EXPLAINs that estimate its total where that is wanted."""
-    if isinstance(plan, WritePlan) and _is_bare_insert(plan):
-        return replace(_AFTER_INSERT, before=(RestStatement(*render(insert_sql(plan.write))),))
-    if isinstance(plan, WritePlan) and _is_plain_insert(plan):
-        text, params = render(concat(insert_sql(plan.write), _RETURNING_ONE))
-        return RestStatement(text, params, tuple(_AFTER_INSERT_COLUMNS))
-    if isinstance(plan, WritePlan) and _is_plain_upsert(plan):
-        return _plain_upsert(plan.write)
-    if isinstance(plan, CallPlan) and _is_plain_call(plan):
-        return _plain_call(plan)
+    if (plain := plain_statement(plan)) is not None:
+        return plain
     columns = answer_columns(plan)
     rows, source = rows_and_source(plan)
     if _counts_others(plan):
         rows = concat(_FIRST_OF, rows, raw(") as "), T)
     select_list = join(
-        ", ", [_CONSTANT.get((name, id(value))) or concat(value, _AS[name]) for name, value in columns]
+        ", ", [_CONSTANT.get((name, id(value))) or concat(value, AS[name]) for name, value in columns]
     )
     statement = concat(source, raw("select "), select_list, raw(" from "), rows)
     if plan.output.explain is not None:
@@ -79,101 +68,7 @@ def query_for(plan: RestPlan) -> RestStatement:
     guard = None
     if plan.output.explain is not None:
         guard = RestStatement(*render(concat(raw("select "), _guard(plan))))
-    return RestStatement(text, params, tuple(map(_NAME, columns)), before, estimates(plan), guard)
-
-
-def _is_bare_insert(plan: WritePlan) -> bool:
-    """Return whether many rows are inserted and the answer depends on none of them, nor on their number.
-
-    Then the insert is a statement of its own: rows that return something are stored until they are counted (1,000 rows: 0.4 of
-    4.2 ms in Postgres).
-    """
-    write = plan.write
-    return (
-        write.action is RequestAction.CREATE
-        and write.is_array
-        and write.resolution != "merge-duplicates"
-        and not (write.returning or write.location or plan.nested or plan.returns_rows or plan.counts_exactly)
-        and plan.output.explain is None
-        and not plan.output.is_singular
-        and plan.max_affected is None
-    )
-
-
-def _is_plain_insert(plan: WritePlan) -> bool:
-    """Return whether one row is inserted and the answer does not depend on it: then `returning` makes the row of the answer.
-
-    A `with` around the insert costs Postgres a twelfth of the transaction. What triggers after the row set for the response is
-    read in neither form: they run at the end of the statement.
-    """
-    return plan.write.resolution is None and _creates_one_unseen(plan)
-
-
-def _is_plain_upsert(plan: WritePlan) -> bool:
-    """Return whether one row is inserted or updated and the answer does not show it: the same for an upsert."""
-    write = plan.write
-    return (
-        write.resolution == "merge-duplicates"
-        and bool(write.columns)
-        and write.relation.keeps_updates
-        and _creates_one_unseen(plan)
-    )
-
-
-def _creates_one_unseen(plan: WritePlan) -> bool:
-    write = plan.write
-    return (
-        write.action is RequestAction.CREATE
-        and write.relation.keeps_inserts
-        and not (write.is_array or write.returning or write.location or plan.nested or plan.returns_rows)
-        and plan.output.explain is None
-    )
-
-
-def _plain_upsert(write: RelationWrite) -> RestStatement:
-    """Return an upsert of one row whose `returning` makes the row of the answer."""
-    columns = [*_RETURNED_ONE.items()]
-    columns.insert(4, (OutputColumn.INSERTED, inserted_sql(write)))
-    answer = join(", ", [concat(value, _AS[name]) for name, value in columns])
-    text, params = render(concat(insert_sql(write), raw(" returning "), answer))
-    return RestStatement(text, params, tuple(map(_NAME, columns)))
-
-
-def _is_plain_call(plan: CallPlan) -> bool:
-    """Return whether the answer is one value, made by `to_json`: aggregating one row costs Postgres a tenth of the statement.
-
-    Types of a project may be domains of json, of which `json_agg` leaves out white space around the value.
-    """
-    function, output = plan.call.function, plan.output
-    schema, name = function.return_type
-    return (
-        function.returns is Returns.SCALAR
-        and not function.returns_set
-        and schema == "pg_catalog"
-        and name != "json"
-        and plan.returns_rows
-        and plan.read.range == ALL_ROWS
-        and output.shape in (BodyShape.ARRAY, BodyShape.SINGLE)
-        and not output.strips_nulls
-        and output.explain is None
-    )
-
-
-def _plain_call(plan: CallPlan) -> RestStatement:
-    """Return a call of a function with one value. `offset 0` lets it run before what it set for the response is read."""
-    values = {
-        OutputColumn.TOTAL: _ONE if plan.counts_exactly else NO_COUNT,
-        OutputColumn.PAGE_TOTAL: _ONE,
-        OutputColumn.HEADERS: _HEADERS,
-        OutputColumn.STATUS: _STATUS,
-        **({OutputColumn.TRANSACTION_ID: _TRANSACTION_ID} if plan.may_write else {}),
-        OutputColumn.BODY: concat(raw("coalesce(pg_catalog.to_json("), SCALAR_VALUE, raw("), 'null')")),
-    }
-    answer = join(", ", [concat(value, _AS[name]) for name, value in values.items()])
-    text, params = render(
-        concat(raw("select "), answer, raw(" from ("), call_sql(plan.call), raw(" offset 0) as "), T)
-    )
-    return RestStatement(text, params, tuple(values))
+    return RestStatement(text, params, tuple(map(NAME, columns)), before, estimates(plan), guard)
 
 
 def _inserts_before(plan: WritePlan) -> tuple[RestStatement, ...]:
@@ -276,8 +171,8 @@ def answer_columns(plan: RestPlan) -> list[tuple[OutputColumn, Sql]]:
     columns = [
         (OutputColumn.TOTAL, _total(plan)),
         (OutputColumn.PAGE_TOTAL, count),
-        (OutputColumn.HEADERS, _HEADERS),
-        (OutputColumn.STATUS, _STATUS),
+        (OutputColumn.HEADERS, HEADERS),
+        (OutputColumn.STATUS, STATUS),
     ]
     if isinstance(plan, WritePlan):
         if plan.write.location:
@@ -289,7 +184,7 @@ def answer_columns(plan: RestPlan) -> list[tuple[OutputColumn, Sql]]:
     if edges is not None:
         columns.append((OutputColumn.EDGES, edges))
     if plan.may_write and plan.output.explain is None:
-        columns.append((OutputColumn.TRANSACTION_ID, _TRANSACTION_ID))
+        columns.append((OutputColumn.TRANSACTION_ID, TRANSACTION_ID_VALUE))
     if plan.counts_by_plan and plan.output.explain is None:
         columns.append((OutputColumn.GUARDED, _guard(plan)))
     # An execution plan lists them, and its readers look for the body where it has always been.
@@ -297,45 +192,17 @@ def answer_columns(plan: RestPlan) -> list[tuple[OutputColumn, Sql]]:
     return columns
 
 
-def _setting(name: str) -> Sql:
-    return constant(concat(raw("nullif(pg_catalog.current_setting("), literal(name), raw(", true), '')")))
-
-
-_HEADERS, _STATUS = _setting("response.headers"), _setting("response.status")
-_TRANSACTION_ID = raw(TRANSACTION_ID)
 _CONSTANT = {
-    (name, id(value)): constant(concat(value, _AS[name]))
+    (name, id(value)): constant(concat(value, AS[name]))
     for name, value in (
         (OutputColumn.TOTAL, NO_COUNT),
         (OutputColumn.PAGE_TOTAL, _COUNT),
-        (OutputColumn.HEADERS, _HEADERS),
-        (OutputColumn.STATUS, _STATUS),
-        (OutputColumn.TRANSACTION_ID, _TRANSACTION_ID),
+        (OutputColumn.HEADERS, HEADERS),
+        (OutputColumn.STATUS, STATUS),
+        (OutputColumn.TRANSACTION_ID, TRANSACTION_ID_VALUE),
     )
 }
-"""The columns that most answers have, with their names; found by the identity of a fragment of this module."""
-_AFTER_INSERT_COLUMNS = {
-    OutputColumn.TOTAL: NO_COUNT,
-    OutputColumn.PAGE_TOTAL: raw("0::bigint"),
-    OutputColumn.HEADERS: _HEADERS,
-    OutputColumn.STATUS: _STATUS,
-    OutputColumn.TRANSACTION_ID: _TRANSACTION_ID,
-    OutputColumn.BODY: raw("null::text"),
-}
-_AFTER_INSERT = RestStatement(
-    *render(
-        concat(
-            raw("select "),
-            join(", ", [concat(value, _AS[name]) for name, value in _AFTER_INSERT_COLUMNS.items()]),
-        )
-    ),
-    tuple(_AFTER_INSERT_COLUMNS),
-)
-"""What is asked after an insert whose rows the request does not ask for: what triggers set for the response."""
-_RETURNED_ONE = {**_AFTER_INSERT_COLUMNS, OutputColumn.PAGE_TOTAL: _ONE}
-_RETURNING_ONE = concat(
-    raw(" returning "), join(", ", [concat(value, _AS[name]) for name, value in _RETURNED_ONE.items()])
-)
+"""The columns that most answers have, with their names; found by the identity of a fragment."""
 
 
 def _total(plan: RestPlan) -> Sql:

@@ -28,9 +28,10 @@ from workers.rest.model import (
     RowFrame,
     WritePlan,
 )
+from workers.rest.query.columns import NO_COUNT, SCALAR_VALUE, T
 from workers.rest.query.one_row import gives_one_row, is_scalar
 from workers.rest.query.paging import page_rows
-from workers.rest.query.query import NO_COUNT, SCALAR_VALUE, T, answer_columns, estimates, rows_and_source
+from workers.rest.query.query import answer_columns, estimates, rows_and_source
 from workers.rest.query.read import page_sql
 from workers.sql.compose import Sql, concat, ident, join, raw, render
 
