@@ -264,6 +264,9 @@ class PoolMember:
         self._queue.release(done.request.caller_key, done.started_at, now)
         while self._queue.waiting and (entry := self._queue.next(now)) is not None:
             held = entry.item
+            held.entry = (
+                None  # the entry holds its request: a cycle, which would cost a collection of garbage
+            )
             if held.deadline <= now:
                 self._queue.release(entry.key, now, now)
                 self._held.pop(held.reply, None)
@@ -322,6 +325,7 @@ class PoolMember:
             self._held.pop(held.reply, None)
             if held.entry is not None:
                 self._queue.discard(held.entry)
+                held.entry = None
             observe(RequestCancelled(self.pool, held.request.id, held.cancel_reason))
         elif held.is_started:
             held.task.cancel()
@@ -336,6 +340,7 @@ class PoolMember:
         now = self._loop.time()
         if self._queue.waiting:
             for entry, full in self._queue.late(now):
+                entry.item.entry = None
                 self._held.pop(entry.item.reply, None)
                 self._reject(entry.item, full)
         for held in list(self._held.values()):

@@ -358,6 +358,11 @@ async def test_an_answered_request_leaves_no_reference_cycle(nats: NatsServer, c
     async with no_cycles(HeldRequest):
         for id in ("1", "2", "3"):
             assert (await scene.ask(id, "/")).response.status == 200
+        first, waiting = scene.ask("first"), scene.ask("waits", "/")
+        await scene.until_begun("first")
+        await scene.until_waiting(1)
+        scene.gate("first").set()
+        assert {(await call).response.status for call in (first, waiting)} == {200}
 
 
 async def test_a_request_that_could_not_begin_for_an_outage_goes_to_another_member(
