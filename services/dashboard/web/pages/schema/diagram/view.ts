@@ -91,8 +91,9 @@ export function useView(
     },
     onKey: (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return false;
-      if (event.key === "+" || event.key === "=") void flow.zoomIn({ duration: duration() });
-      else if (event.key === "-") void flow.zoomOut({ duration: duration() });
+      // Without a transition: a key pressed during one would begin at the zoom of that moment, and a step would be lost.
+      if (event.key === "+" || event.key === "=") void flow.zoomIn();
+      else if (event.key === "-") void flow.zoomOut();
       else if (event.key === "0") fit();
       else return isCanvas(event.target) && pan(event.key);
       return true;
