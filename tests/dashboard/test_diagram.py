@@ -191,7 +191,7 @@ async def test_moved_tables_keep_their_places_for_the_one_who_moved_them(
     await page.keyboard.press("Space")
     await page.keyboard.press("ArrowDown")
     await page.keyboard.press("Shift+ArrowDown")
-    await expect(page.get_by_role("button", name="Arrange anew")).to_be_visible()
+    await expect(page.get_by_role("button", name="Arrange again")).to_be_visible()
     by_keys = await place(page, "exchange_rates")
     assert by_keys != first[0]
     here, there = await rectangle(table(page, "coupons")), await rectangle(table(page, "brands"))
@@ -213,11 +213,11 @@ async def test_moved_tables_keep_their_places_for_the_one_who_moved_them(
     assert overlapping(await page.evaluate(_BOXES)) == []
     async with open_window(browser, server, add_administrator(server, "developer")) as other:
         theirs = await open_diagram(other)
-        await expect(theirs.get_by_role("button", name="Arrange anew")).to_have_count(0)
+        await expect(theirs.get_by_role("button", name="Arrange again")).to_have_count(0)
     server.psql("drop table shop.gift_cards")
     await page.reload()
-    await page.get_by_role("button", name="Arrange anew").click()
-    await expect(page.get_by_role("button", name="Arrange anew")).to_have_count(0)
+    await page.get_by_role("button", name="Arrange again").click()
+    await expect(page.get_by_role("button", name="Arrange again")).to_have_count(0)
     assert (await place(page, "exchange_rates"), await place(page, "coupons")) == first
 
 

@@ -127,7 +127,7 @@ export const schemaTexts = defineTexts("schema", {
     columns: (count: number) => count === 1 ? "1 column" : `${count} columns`,
     detail: "Detail",
     details: { auto: "Detail by zoom", names: "Names", keys: "Keys", all: "All columns" },
-    arrange: "Arrange anew",
+    arrange: "Arrange again",
     more: (count: number) => `+ ${count}`,
     outside: (table: string) => `→ ${table}`,
     primary: "PK",

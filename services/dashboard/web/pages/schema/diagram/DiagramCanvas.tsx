@@ -65,7 +65,7 @@ function Canvas({ diagram }: { diagram: Diagram }) {
     [detail, level, nameZoom, marked, mayChange],
   );
   const update = useUpdateNodeInternals();
-  // Rows that appear bring points from which keys are drawn; the package measures them when it is told to.
+  // Rows that appear bring points from which keys are drawn; the package measures them when `update` is called.
   useEffect(() => update(boxes.map(({ name }) => name)), [level, mayChange, boxes]);
   const view = useView(boxes, kept.places, detail, selected?.name, column);
   const select = (table: string | null) => changeSearch({ table, column: null });
