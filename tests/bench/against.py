@@ -208,7 +208,7 @@ def checked_out(ref: str) -> Iterator[Path]:
 def without_build(checkout: Path) -> None:
     """Put a page where the dashboard is built to, so that no build runs beside the measurement."""
     page = checkout / "services" / "dashboard" / "static" / "index.html"
-    page.parent.mkdir(exist_ok=True)
+    page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text("not built")
     os.utime(page, (time.time() + 3600,) * 2)
 

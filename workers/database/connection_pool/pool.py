@@ -4,7 +4,8 @@
 - A connection is handed out only when it is settled: no exchange under way, no open transaction (open_connections.py opens,
   settles and closes them).
 - A long value occupies its connection until it has ended (protocol/long_value.py).
-- Quick reads share one connection while others are busy (shared_reads.py).
+- Quick reads share one connection while others are busy (shared_reads.py), and writes of one moment wait for the disk together
+  (shared_commits.py).
 - If the server does not answer and no connection is open, callers fail at once.
 
 Hot path: `run` and `run_long`, each with one synchronous `_take` and one exchange.
@@ -20,10 +21,12 @@ from broker.observability.tracing import STATE
 from broker.requests.current_request import CURRENT
 from broker.requests.fair_queue import PLATFORM
 from workers.database.connection_pool.open_connections import OpenConnections, PoolEvent, PoolTimes
+from workers.database.connection_pool.shared_commits import SharedCommits
 from workers.database.connection_pool.shared_reads import SharedReads
 from workers.database.connection_pool.shares import ConnectionShares
 from workers.database.errors import DatabaseError, ServerSilent
 from workers.database.protocol.long_value import LongValue
+from workers.database.protocol.postgres_connection import PostgresConnection
 from workers.database.protocol.row_body import BodySpace
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.interactive import Transaction
@@ -97,6 +100,7 @@ class ConnectionPool(TransactionRunner):
         self._connections = self._shares.connections
         self._loop = asyncio.get_running_loop()
         self._shared_reads = SharedReads(self._shares)
+        self._commits = SharedCommits(self._connections.take_back)
         self.read_elsewhere: ReadElsewhere | None = None
         """Where `run_long` runs reads first that may run on a replica."""
 
@@ -193,20 +197,47 @@ class ConnectionPool(TransactionRunner):
         return await repeat_if_ended(lambda: self._run(spec, None))
 
     async def _run(self, spec: TransactionSpec, decide: CommitDecision | None) -> list[Rows]:
+        if not spec.read_only:
+            return await self._write(spec, decide)
         connection = self._shares.take() or await self._shares.acquire()
+        try:
+            return await self._perform(connection, spec, decide)
+        finally:
+            self._connections.take_back(connection)
+
+    async def _write(self, spec: TransactionSpec, decide: CommitDecision | None) -> list[Rows]:
+        """Run a transaction that may write. Where others do, they wait for the disk together (shared_commits.py)."""
+        commits = self._commits
+        connection: PostgresConnection | None = self._shares.take() or await self._shares.acquire()
+        assert connection is not None
+        commits.writing += 1
+        try:
+            shared = commits.without_wait(spec)
+            rows = await or_unknown(self._perform(connection, shared or spec, decide))
+            if shared is not None:
+                stored = commits.stored(connection)
+                connection = None
+                await or_unknown(stored)
+            return rows
+        finally:
+            if connection is not None:
+                commits.release(connection)
+            commits.writing -= 1
+
+    async def _perform(
+        self, connection: PostgresConnection, spec: TransactionSpec, decide: CommitDecision | None
+    ) -> list[Rows]:
         started_at = self._loop.time()
         try:
             running = perform(connection, spec, decide)
             if STATE.tracing is not None:
                 running = in_sql_span(STATE.tracing, spec.statements, running)
-            rows = await (running if spec.read_only else or_unknown(running))
-            self._lines.ended(spec.statements, self._loop.time() - started_at)
-            return rows
+            rows = await running
         except DatabaseError as error:
             self._lines.failed(spec.statements, self._loop.time() - started_at, error)
             raise
-        finally:
-            self._connections.take_back(connection)
+        self._lines.ended(spec.statements, self._loop.time() - started_at)
+        return rows
 
     async def run_long(self, spec: TransactionSpec) -> RowsAndLongValue:
         """Run one transaction that only reads; its last value may be long (see `TransactionRunner`)."""

@@ -1,0 +1,126 @@
+"""Lets transactions that write at the same time wait for the disk together.
+
+    transaction 1  ... commit (no wait) ──┐
+    transaction 2  ... commit (no wait) ──┼──> one commit that waits ──> all are answered
+    transaction 3  ... commit (no wait) ──┘
+
+A commit that waits for the disk costs Postgres more than a short statement: each server process sleeps, is woken, and writes or
+waits for who writes. So where several transactions of a pool write at once, each commits with `synchronous_commit = off`, gives its
+connection back, and is answered when a later transaction of the same pool has been stored. That one commits as the server is
+configured (its own disk, or standbys too), and the log up to its commit holds all earlier ones.
+
+- Nothing is answered before it is stored. What differs: others may read rows for about a millisecond before they are stored, as they may
+  read rows that standbys do not have yet. Whoever has read them and writes is stored after them.
+- Transactions that wait are a group. While one is being stored the next one collects; the first of it keeps its connection for it.
+- If the storing transaction fails, whether its group is stored is unknown, as when a connection is lost during a commit.
+- A transaction that sets `synchronous_commit` itself (a role's setting), and one that writes alone, waits for itself.
+- Before the first group the storing transaction is tried. Where it cannot be had (no sequence `headwater.commits`), nothing is shared.
+
+Source: PostgreSQL, "Asynchronous Commit"; XLogFlush of a commit writes all of the log before it.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextvars import Context
+
+import msgspec
+
+from workers.database.errors import DatabaseError, Disconnected
+from workers.database.protocol.postgres_connection import PostgresConnection
+from workers.database.transactions.model import Statement, TransactionSpec
+from workers.database.transactions.perform import perform
+
+SETTING = "synchronous_commit"
+_WITHOUT_WAIT = (SETTING, "off")
+_FROM = 3
+"""Number of transactions that write at once from which on they wait together."""
+_STORE = TransactionSpec(
+    (),
+    [
+        Statement(
+            "select pg_catalog.setval((select oid from pg_catalog.pg_class where relname = 'commits' and relkind = 'S'"
+            " and relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'headwater')), 1)"
+        )
+    ],
+)
+_STORED = [[(b"1",)]]
+
+
+class SharedCommits:
+    """The groups of one pool. `take_back` gets the connections that are no longer needed."""
+
+    def __init__(self, take_back: Callable[[PostgresConnection], None]) -> None:
+        self.writing = 0
+        """Number of transactions that write, or wait until they are stored."""
+        self._take_back = take_back
+        self._loop = asyncio.get_running_loop()
+        self._context = Context()  # not that of a request: its claims and its time are not those of the group
+        self._is_usable: bool | None = None
+        """Whether the storing transaction works; None before the first trial."""
+        self._group: list[asyncio.Future[None]] = []
+        self._connection: PostgresConnection | None = None
+        """The connection that the collecting group keeps."""
+        self._storing: asyncio.Task[None] | None = None
+
+    def without_wait(self, spec: TransactionSpec) -> TransactionSpec | None:
+        """Return a transaction that is to be stored with others; None if it waits for itself."""
+        if self.writing < _FROM or not self._is_usable or any(name == SETTING for name, _ in spec.settings):
+            return None
+        return msgspec.structs.replace(spec, settings=[*spec.settings, _WITHOUT_WAIT])
+
+    def stored(self, connection: PostgresConnection) -> asyncio.Future[None]:
+        """Take over the connection of a transaction that committed without waiting; return what ends when it is stored.
+
+        The future raises: Disconnected if that is unknown.
+        """
+        waiter: asyncio.Future[None] = self._loop.create_future()
+        self._group.append(waiter)
+        self._keep(connection)
+        return waiter
+
+    def release(self, connection: PostgresConnection) -> None:
+        """Take back the connection of a transaction that waited for itself, after the trial if one is due."""
+        is_due = self._is_usable is None and self.writing >= _FROM and connection.is_settled
+        if is_due and self._storing is None:
+            self._keep(connection)
+        else:
+            self._take_back(connection)
+
+    def _keep(self, connection: PostgresConnection) -> None:
+        if self._connection is not None:
+            self._take_back(connection)
+            return
+        self._connection = connection
+        if self._storing is None:
+            self._store_group()
+
+    def _store_group(self) -> None:
+        connection, group = self._connection, self._group
+        assert connection is not None  # the first of a group left it
+        self._connection, self._group = None, []
+        self._storing = self._loop.create_task(self._store(connection, group), context=self._context)
+
+    async def _store(self, connection: PostgresConnection, group: list[asyncio.Future[None]]) -> None:
+        """Commit something after the group's commits, and wait until it is stored."""
+        problem = "the task was cancelled"
+        try:
+            self._is_usable = await perform(connection, _STORE) == _STORED
+            problem = "" if self._is_usable else "nothing was written after it"
+        except DatabaseError as error:
+            self._is_usable, problem = False, str(error)
+        except Disconnected as error:
+            problem = str(error)
+        finally:
+            self._storing = None
+            self._take_back(connection)
+            for waiter in group:
+                if waiter.done():
+                    continue
+                if problem:
+                    waiter.set_exception(
+                        Disconnected(f"whether the transaction is stored is unknown: {problem}")
+                    )
+                else:
+                    waiter.set_result(None)
+            if self._connection is not None:
+                self._store_group()
