@@ -26,24 +26,29 @@ from contextvars import Context
 import msgspec
 
 from workers.database.errors import DatabaseError, Disconnected
+from workers.database.protocol.backend_reader import IDLE
 from workers.database.protocol.postgres_connection import PostgresConnection
+from workers.database.protocol.rows import Rows
 from workers.database.transactions.model import Statement, TransactionSpec
+from workers.database.transactions.open_transaction import roll_back_if_open
 from workers.database.transactions.perform import perform
 
 SETTING = "synchronous_commit"
 _WITHOUT_WAIT = (SETTING, "off")
-_FROM = 3
+_FROM = 8
 """Number of transactions that write at once from which on they wait together."""
-_STORE = TransactionSpec(
+_FIND = TransactionSpec(
     (),
     [
         Statement(
-            "select pg_catalog.setval((select oid from pg_catalog.pg_class where relname = 'commits' and relkind = 'S'"
-            " and relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'headwater')), 1)"
+            "select s.oid from pg_catalog.pg_class s join pg_catalog.pg_namespace n on n.oid = s.relnamespace"
+            " where s.relname = 'commits' and s.relkind = 'S' and n.nspname = 'headwater'"
+            " and pg_catalog.has_sequence_privilege(s.oid, 'update')"
         )
     ],
+    read_only=True,
 )
-_STORED = [[(b"1",)]]
+_STORED = [(b"1",)]
 
 
 class SharedCommits:
@@ -55,8 +60,8 @@ class SharedCommits:
         self._take_back = take_back
         self._loop = asyncio.get_running_loop()
         self._context = Context()  # not that of a request: its claims and its time are not those of the group
-        self._is_usable: bool | None = None
-        """Whether the storing transaction works; None before the first trial."""
+        self._store_text: str | None = None
+        """The statement of the storing transaction; "" where there is none, None before it was looked for."""
         self._group: list[asyncio.Future[None]] = []
         self._connection: PostgresConnection | None = None
         """The connection that the collecting group keeps."""
@@ -64,7 +69,7 @@ class SharedCommits:
 
     def without_wait(self, spec: TransactionSpec) -> TransactionSpec | None:
         """Return a transaction that is to be stored with others; None if it waits for itself."""
-        if self.writing < _FROM or not self._is_usable or any(name == SETTING for name, _ in spec.settings):
+        if self.writing < _FROM or not self._store_text or any(name == SETTING for name, _ in spec.settings):
             return None
         return msgspec.structs.replace(spec, settings=[*spec.settings, _WITHOUT_WAIT])
 
@@ -80,7 +85,7 @@ class SharedCommits:
 
     def release(self, connection: PostgresConnection) -> None:
         """Take back the connection of a transaction that waited for itself, after the trial if one is due."""
-        is_due = self._is_usable is None and self.writing >= _FROM and connection.is_settled
+        is_due = self._store_text is None and self.writing >= _FROM and connection.is_settled
         if is_due and self._storing is None:
             self._keep(connection)
         else:
@@ -104,10 +109,15 @@ class SharedCommits:
         """Commit something after the group's commits, and wait until it is stored."""
         problem = "the task was cancelled"
         try:
-            self._is_usable = await perform(connection, _STORE) == _STORED
-            problem = "" if self._is_usable else "nothing was written after it"
+            if self._store_text is None:
+                self._store_text = _store_text((await perform(connection, _FIND))[0])
+            problem = (
+                ""
+                if not group or await _wrote(connection, self._store_text)
+                else "nothing was written after it"
+            )
         except DatabaseError as error:
-            self._is_usable, problem = False, str(error)
+            self._store_text, problem = "", str(error)
         except Disconnected as error:
             problem = str(error)
         finally:
@@ -124,3 +134,27 @@ class SharedCommits:
                     waiter.set_result(None)
             if self._connection is not None:
                 self._store_group()
+
+
+def _store_text(found: Rows) -> str:
+    """Return the statement that writes something small (schemas/migrations/platform/0039_shared_commits.sql)."""
+    return f"select pg_catalog.setval({int(found[0][0] or 0)}::pg_catalog.oid, 1)" if found else ""
+
+
+async def _wrote(connection: PostgresConnection, text: str) -> bool:
+    """Write something and commit, as the server is configured. Raises: DatabaseError, Disconnected.
+
+    What an earlier caller set for the session (`synchronous_commit`, too) is undone. Without that, it is a plain transaction: no guards,
+    no role, as any role may do it. Where something else was left behind, `perform` cleans the session.
+    """
+    out: list[bytes] = []
+    try:
+        out += [connection.statements.prepare(part, out).bare for part in ("reset all", text)]
+    except BaseException:
+        connection.statements.confirm_parsed(0)
+        raise
+    reply = await connection.exchange(out)
+    if reply.error is None and connection.status == IDLE:
+        return reply.results[1] == _STORED
+    await roll_back_if_open(connection)
+    return await perform(connection, TransactionSpec((), [Statement(text)])) == [_STORED]
