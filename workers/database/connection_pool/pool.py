@@ -307,7 +307,9 @@ class ConnectionPool(TransactionRunner):
             self._lines,
             isolation="repeatable read" if is_snapshot else isolation,
             read_only=is_snapshot,
+            commits=None if is_snapshot else self._commits,
         )
+        self._commits.writing += not is_snapshot
         try:
             try:
                 yield transaction
@@ -317,7 +319,8 @@ class ConnectionPool(TransactionRunner):
             await or_unknown(transaction.commit())
         finally:
             if transaction.connection is not None:
-                self._connections.take_back(transaction.connection)
+                self._commits.release(transaction.connection)
+            self._commits.writing -= not is_snapshot
 
     async def close(self, grace: float = 5.0) -> None:
         """Reject new transactions, wait up to `grace` seconds for running ones, and close every connection."""

@@ -12,7 +12,7 @@ after the block.
 
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -36,6 +36,18 @@ Value = str | bytes | int | bool | None
 """A parameter. It is sent as text, which Postgres converts to the type that the statement expects there."""
 
 
+class CommitSharing(Protocol):
+    """Lets transactions wait for the disk together (connection_pool/shared_commits.py)."""
+
+    def without_wait(self, spec: TransactionSpec) -> TransactionSpec | None:
+        """Return a transaction that is to be stored with others; None if it waits for itself."""
+        ...
+
+    def stored(self, connection: PostgresConnection) -> Awaitable[None]:
+        """Take over the connection of a transaction that committed without waiting; what is returned ends when it is stored."""
+        ...
+
+
 class Transaction:
     """One transaction; `acquire` returns its connection when the first statement needs it."""
 
@@ -48,12 +60,14 @@ class Transaction:
         *,
         isolation: str | None = None,
         read_only: bool = False,
+        commits: CommitSharing | None = None,
     ) -> None:
         self.connection: PostgresConnection | None = None
         """The connection, once the first statement has acquired it."""
         self._acquire, self._give_back = acquire, give_back
         self._settings, self._isolation, self._read_only = settings, isolation, read_only
         self._lines = lines or StatementLines("", shows_text=False)
+        self._commits, self._is_shared = commits, False
         self._is_committed = False
 
     async def run(self, *statements: Statement) -> list[Rows]:
@@ -69,6 +83,7 @@ class Transaction:
             return await self.run(*statements)
         rows = await self._run(statements, commits=True)
         self._is_committed = True
+        await self._stored()
         return rows
 
     async def _run(self, statements: Sequence[Statement], *, commits: bool) -> list[Rows]:
@@ -107,8 +122,10 @@ class Transaction:
             isolation=self._isolation,
             end=TransactionEnd.DECIDE,
         )
+        shared = None if self._commits is None else self._commits.without_wait(spec)
+        self._is_shared = shared is not None
         try:
-            return await perform_open(self.connection, spec)
+            return await perform_open(self.connection, shared or spec)
         except SessionEnded:
             self._give_back(self.connection)
             self.connection = None
@@ -143,6 +160,13 @@ class Transaction:
             raise reply.error
         if reply.tag != b"COMMIT":
             raise transaction_changed()
+        await self._stored()
+
+    async def _stored(self) -> None:
+        """Give the connection up, and wait until the transaction is stored, if it committed without waiting for that."""
+        if self._is_shared and self._commits is not None and self.connection is not None:
+            connection, self.connection = self.connection, None
+            await or_unknown(self._commits.stored(connection))
 
     async def roll_back(self) -> None:
         """Roll back. A statement that is still running is stopped by the pool when it takes the connection back."""

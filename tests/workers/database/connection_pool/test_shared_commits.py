@@ -12,6 +12,7 @@ from tests.workers.database.connections import Database, opened, session_databas
 from tests.workers.database.own_server import OwnServer, own_server
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import Disconnected
+from workers.database.transactions.model import Statement
 
 WRITERS = 24
 POOL = 12
@@ -36,10 +37,17 @@ async def database(own: OwnServer) -> AsyncIterator[Database]:
         yield made
 
 
-def write(pool: ConnectionPool, number: int, **options: object) -> "asyncio.Task[object]":
-    return asyncio.get_running_loop().create_task(
-        pool.run(work(WRITE.format(number), LEAVE_BEHIND, **options))
-    )  # type: ignore[arg-type]  # as in `work`
+def write(pool: ConnectionPool, number: int, *settings: tuple[str, str]) -> "asyncio.Task[object]":
+    """Write a row in one of the three ways in which a transaction commits."""
+    statements = Statement(WRITE.format(number)), Statement(LEAVE_BEHIND)
+
+    async def in_steps() -> None:
+        async with pool.transaction(settings) as transaction:
+            await transaction.run(statements[0])
+            await (transaction.run_last if number % 3 == 1 else transaction.run)(statements[1])
+
+    writing = pool.run(work(*statements, settings=settings)) if number % 3 == 2 else in_steps()
+    return asyncio.get_running_loop().create_task(writing)
 
 
 async def share(pool: ConnectionPool, database: Database) -> None:
@@ -47,7 +55,7 @@ async def share(pool: ConnectionPool, database: Database) -> None:
     await database.execute("truncate kept")
     async with asyncio.timeout(60):
         while not await database.value("select exists (select from kept where waits = 'off')"):
-            await asyncio.gather(*(write(pool, -1) for _ in range(WRITERS)))
+            await asyncio.gather(*(write(pool, number) for number in range(WRITERS)))
     await database.execute("truncate kept")
 
 
@@ -88,7 +96,7 @@ async def test_a_write_is_answered_when_its_group_is_stored_and_not_before(datab
             await committed(database, WRITERS)
             waits = {row["n"] for row in await rows(database, "select n from kept where waits = 'off'")}
             await until(lambda: {n for n, each in enumerate(writes) if not each.done()} == waits)
-            await asyncio.wait_for(write(pool, 100, settings=(("synchronous_commit", "on"),)), 30)
+            await asyncio.wait_for(write(pool, 101, ("synchronous_commit", "on")), 30)
             first_waiting = min(waits)
             writes[first_waiting].cancel()
         await asyncio.gather(*(each for n, each in enumerate(writes) if n != first_waiting))
