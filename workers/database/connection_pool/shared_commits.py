@@ -14,7 +14,8 @@ configured (its own disk, or standbys too), and the log up to its commit holds a
 - Transactions that wait are a group. While one is being stored the next one collects; the first of it keeps its connection for it.
 - If the storing transaction fails, whether its group is stored is unknown, as when a connection is lost during a commit.
 - A transaction that sets `synchronous_commit` itself (a role's setting), and one that writes alone, waits for itself.
-- Before the first group the storing transaction is tried. Where it cannot be had (no sequence `headwater.commits`), nothing is shared.
+- Before the first group the sequence is looked for that storing transactions set (`headwater.commits`). Without it nothing is shared, nor where
+  commits wait for standbys: what others can see there, the standbys have, and the reader of the log relies on that.
 
 Source: PostgreSQL, "Asynchronous Commit"; XLogFlush of a commit writes all of the log before it.
 """
@@ -37,6 +38,7 @@ SETTING = "synchronous_commit"
 _WITHOUT_WAIT = (SETTING, "off")
 _FROM = 8
 """Number of transactions that write at once from which on they wait together."""
+_HAS_NO_STANDBYS = "pg_catalog.current_setting('synchronous_standby_names') = ''"
 _FIND = TransactionSpec(
     (),
     [
@@ -44,11 +46,13 @@ _FIND = TransactionSpec(
             "select s.oid from pg_catalog.pg_class s join pg_catalog.pg_namespace n on n.oid = s.relnamespace"
             " where s.relname = 'commits' and s.relkind = 'S' and n.nspname = 'headwater'"
             " and pg_catalog.has_sequence_privilege(s.oid, 'update')"
+            " and pg_catalog.current_setting('synchronous_standby_names') = ''"
         )
     ],
     read_only=True,
 )
-_STORED = [(b"1",)]
+_MESSAGE = f"select pg_catalog.pg_logical_emit_message(true, 'headwater.commits', ''), {_HAS_NO_STANDBYS}"
+"""What stores a group whose sequence is gone. It reaches all readers of the log, so it is not what groups are stored by."""
 
 
 class SharedCommits:
@@ -111,14 +115,10 @@ class SharedCommits:
         try:
             if self._store_text is None:
                 self._store_text = _store_text((await perform(connection, _FIND))[0])
-            problem = (
-                ""
-                if not group or await _wrote(connection, self._store_text)
-                else "nothing was written after it"
-            )
-        except DatabaseError as error:
-            self._store_text, problem = "", str(error)
-        except Disconnected as error:
+            if group:
+                await self._write_something(connection)
+            problem = ""
+        except (DatabaseError, Disconnected) as error:
             problem = str(error)
         finally:
             self._storing = None
@@ -127,22 +127,35 @@ class SharedCommits:
                 if waiter.done():
                     continue
                 if problem:
-                    waiter.set_exception(
-                        Disconnected(f"whether the transaction is stored is unknown: {problem}")
-                    )
+                    unknown = f"whether the transaction is stored is unknown: {problem}"
+                    waiter.set_exception(Disconnected(unknown))
                 else:
                     waiter.set_result(None)
             if self._connection is not None:
                 self._store_group()
 
+    async def _write_something(self, connection: PostgresConnection) -> None:
+        """Write something and commit; share no further commits where that is no longer possible. Raises: DatabaseError, Disconnected."""
+        if self._store_text:
+            try:
+                if not await _has_no_standbys(connection, self._store_text):
+                    self._store_text = ""
+            except DatabaseError:
+                self._store_text = ""
+            else:
+                return
+        await _has_no_standbys(connection, _MESSAGE)
+
 
 def _store_text(found: Rows) -> str:
     """Return the statement that writes something small (schemas/migrations/platform/0039_shared_commits.sql)."""
-    return f"select pg_catalog.setval({int(found[0][0] or 0)}::pg_catalog.oid, 1)" if found else ""
+    if not found:
+        return ""
+    return f"select pg_catalog.setval({int(found[0][0] or 0)}::pg_catalog.oid, 1), {_HAS_NO_STANDBYS}"
 
 
-async def _wrote(connection: PostgresConnection, text: str) -> bool:
-    """Write something and commit, as the server is configured. Raises: DatabaseError, Disconnected.
+async def _has_no_standbys(connection: PostgresConnection, text: str) -> bool:
+    """Run a statement that writes, and commit as the server is configured. Raises: DatabaseError, Disconnected.
 
     What an earlier caller set for the session (`synchronous_commit`, too) is undone. Without that, it is a plain transaction: no guards,
     no role, as any role may do it. Where something else was left behind, `perform` cleans the session.
@@ -155,6 +168,8 @@ async def _wrote(connection: PostgresConnection, text: str) -> bool:
         raise
     reply = await connection.exchange(out)
     if reply.error is None and connection.status == IDLE:
-        return reply.results[1] == _STORED
-    await roll_back_if_open(connection)
-    return await perform(connection, TransactionSpec((), [Statement(text)])) == [_STORED]
+        rows = reply.results[1]
+    else:
+        await roll_back_if_open(connection)
+        (rows,) = await perform(connection, TransactionSpec((), [Statement(text)]))
+    return rows[0][1] == b"t"

@@ -126,16 +126,55 @@ async def test_a_group_whose_storing_transaction_is_lost_is_in_doubt_and_the_nex
         assert await asyncio.gather(*(write(pool, number) for number in range(WRITERS)))
 
 
+async def test_a_sequence_that_goes_costs_no_group(database: Database) -> None:
+    async with opened(database.login, POOL) as pool:
+        await share(pool, database)
+        await database.execute("revoke update on sequence headwater.commits from public")
+        try:
+            for _ in range(3):
+                assert await asyncio.gather(*(write(pool, number) for number in range(WRITERS)))
+        finally:
+            await database.execute("grant update on sequence headwater.commits to public")
+
+    assert [row["count"] for row in await rows(database, "select count(*) from kept")] == [3 * WRITERS]
+
+
 async def test_without_the_sequence_each_write_waits_for_itself(database: Database) -> None:
     await database.execute("truncate kept; alter sequence headwater.commits rename to others")
     try:
         async with opened(database.login, POOL) as pool:
-            for _ in range(3):
+            for _ in range(3):  # the first looks for it
                 await asyncio.gather(*(write(pool, number) for number in range(WRITERS)))
     finally:
         await database.execute("alter sequence headwater.others rename to commits")
 
     assert await rows(database, "select distinct waits from kept") == [("on",)]
+
+
+async def test_where_commits_wait_for_standbys_each_write_waits_for_itself(own: OwnServer) -> None:
+    async with session_database(own.url) as made:
+        name = await made.value("select current_database()")
+        await made.execute(f"create schema headwater; {MIGRATION.read_text()}; {TABLE}")
+        # There is no standby, so commits wait for this server's own disk alone.
+        await made.execute(f"alter database {name} set synchronous_commit = local")
+        async with opened(made.login, POOL) as pool, opened(made.login, POOL) as later:
+            await share(pool, made)
+            await made.execute("alter system set synchronous_standby_names = 'none_such'")
+            try:
+                await made.execute("select pg_reload_conf()")
+                async with asyncio.timeout(60):
+                    while (
+                        await made.value("select exists (select from kept where waits = 'off')") is not False
+                    ):
+                        await made.execute("truncate kept")
+                        await asyncio.gather(*(write(pool, number) for number in range(WRITERS)))
+                for _ in range(3):
+                    await asyncio.gather(*(write(later, number) for number in range(WRITERS)))
+            finally:
+                await made.execute("alter system reset synchronous_standby_names")
+                await made.execute("select pg_reload_conf()")
+
+        assert await rows(made, "select distinct waits from kept") == [("local",)]
 
 
 async def rows(database: Database, sql: str) -> list[asyncpg.Record]:
