@@ -8,21 +8,23 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from broker.requests.call import Calls, PoolReply
+from broker.requests.open_calls import OpenCall
 from broker.subjects import FUNCTIONS, FUNCTIONS_WAKE
 from schemas.caller import Caller, ServiceCaller, UserCaller
 from schemas.errors import Unavailable
 from schemas.functions.errors import FunctionNameMissing, FunctionNotFound
-from schemas.http import Headers, Response
+from schemas.http import Headers, Request, Response
 from schemas.settings.functions import EdgeRuntime
 from services.gateway.requests.forward import Forwarder, response_headers
 from services.gateway.requests.public_address import url_from_headers
 from services.gateway.requests.request import GatewayRequest
+from services.gateway.requests.route_handler import MessageBody
 from services.gateway.requests.transfer_rate import TransferLimits
 from services.middleware.errors import JSON
 
@@ -64,6 +66,30 @@ class FunctionCaller:
             return await self._calls.call(FUNCTIONS, message, body=_IncomingBytes(request.http))
         try:
             return await self._forwarder.call(FUNCTIONS, request, request.query, headers, client, caller_key)
+        except Unavailable:
+            answer = await self._answer_without_worker(request)
+            if answer is None:
+                raise
+            return answer
+
+    def begin(
+        self,
+        request: GatewayRequest,
+        headers: Headers,
+        client: str,
+        caller_key: str,
+        body: MessageBody,
+        on_settled: Callable[[OpenCall], None],
+    ) -> tuple[Request, OpenCall] | None:
+        """Call a function with a whole body and return at once; None where `call` has to answer."""
+        message = self._forwarder.message(request, request.query, headers, client, caller_key, *body)
+        call = self._forwarder.begin(FUNCTIONS, message, on_settled)
+        return None if call is None else (message, call)
+
+    async def finish(self, request: GatewayRequest, message: Request, call: OpenCall) -> PoolReply:
+        """Return the reply to a call that was begun, if it is no whole response. Raises: Unavailable, DeadlineExceeded."""
+        try:
+            return await self._calls.finish(FUNCTIONS, message, call)
         except Unavailable:
             answer = await self._answer_without_worker(request)
             if answer is None:

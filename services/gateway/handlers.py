@@ -16,12 +16,13 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from broker.requests.call import PoolReply
 from broker.requests.open_calls import OpenCall
 from broker.subjects import Subject
 from schemas.active_documents import in_sandbox
 from schemas.caller import AnonymousCaller, ServiceCaller
 from schemas.errors import DeadlineExceeded, Unavailable
-from schemas.http import SERVER_ORIGIN, Request, Response
+from schemas.http import SERVER_ORIGIN, Headers, Request, Response
 from schemas.subscriptions import METHOD as SUBSCRIBE
 from services.dashboard.files import PREFIX, DashboardFiles
 from services.gateway.functions import FunctionCaller, forwarded_headers, run_websocket
@@ -223,22 +224,13 @@ class FunctionHandler(ForwardHandler):
         """Call the function. A preflight that it does not answer with 2xx is answered here; one that it answers without
         `access-control-allow-headers` is completed, for a browser would not send the request.
         """
-        client = request.client_address()
-        headers = forwarded_headers(
-            request.headers,
-            request.first,
-            request.http.scheme,
-            client,
-            is_trusted=request.is_from_trusted_proxy(),
-        )
-        calling = self._functions.call(request, headers, client, self._caller_key(request, client))
+        calling = self._functions.call(request, *self._sent_by(request))
         preflight = super().options(request) if request.method == "OPTIONS" else None
         if preflight is None:
             answer = await calling
             if answer.chunks is not None and answer.response.status == 101:
                 return await run_websocket(request.http, answer, request.response_headers)
-            if not self._runs_pages:
-                answer.response = replace(answer.response, headers=in_sandbox(answer.response.headers))
+            answer.response = self.finished(answer.response)
             return answer
         try:
             answer = await calling
@@ -250,6 +242,40 @@ class FunctionHandler(ForwardHandler):
         except (Unavailable, DeadlineExceeded):
             pass
         return preflight
+
+    def begin(
+        self, request: GatewayRequest, body: MessageBody, on_settled: Callable[[OpenCall], None]
+    ) -> tuple[Request, OpenCall] | None:
+        """Call the function with a whole body and return at once."""
+        return self._functions.begin(request, *self._sent_by(request), body, on_settled)
+
+    def finished(self, response: Response) -> Response:
+        """Return a function's response; a page of a function has an origin of its own."""
+        if self._runs_pages:
+            return response
+        return replace(response, headers=in_sandbox(response.headers))
+
+    async def finish(self, request: GatewayRequest, message: Request, call: OpenCall) -> PoolReply:
+        """Return the reply to a call that was begun."""
+        return await self._functions.finish(request, message, call)
+
+    async def resume(self, request: GatewayRequest, message: Request, reply: PoolReply) -> Reply:
+        """Return the reply to a call that was begun."""
+        del request, message
+        reply.response = self.finished(reply.response)
+        return reply
+
+    def _sent_by(self, request: GatewayRequest) -> tuple[Headers, str, str]:
+        """Return the headers that the function receives, the client's address and the caller's key."""
+        client = request.client_address()
+        headers = forwarded_headers(
+            request.headers,
+            request.first,
+            request.http.scheme,
+            client,
+            is_trusted=request.is_from_trusted_proxy(),
+        )
+        return headers, client, self._caller_key(request, client)
 
 
 class ManagementHandler(ForwardHandler):

@@ -47,6 +47,7 @@ class DirectConnectionHandler(ConnectionHandler):
 
     __slots__ = (
         "_begun", "_body_timer", "_direct", "_exchange", "_head_at", "_held_back", "_is_paused", "_known_head", "address",
+        "scheme",
     )  # fmt: skip
 
     def __init__(self, direct: DirectRequests, *arguments: Any, **options: Any) -> None:
@@ -63,11 +64,12 @@ class DirectConnectionHandler(ConnectionHandler):
         """Runs while the only queued message is a short upload whose body is not whole, and no task is woken for it."""
         self._head_at = 0.0
         """When the head of that message arrived, in monotonic seconds."""
-        self.address = ""
+        self.address, self.scheme = "", "http"
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         peer = transport.get_extra_info("peername")
         self.address = str(peer[0]) if isinstance(peer, tuple) else ""
+        self.scheme = "http" if transport.get_extra_info("sslcontext") is None else "https"
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:

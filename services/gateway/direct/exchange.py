@@ -1,5 +1,5 @@
-"""Requests that are answered without aiohttp's request objects, tasks and timers: REST, GraphQL, auth, short uploads and
-all other requests for objects that are no reads of them. Hot path.
+"""Requests that are answered without aiohttp's request objects, tasks and timers: REST, GraphQL, auth, functions, short
+uploads and all other requests for objects that are no reads of them. Hot path.
 
     bytes of a client --> parser --> `begin`    the steps of `Edge` as far as the message to the pool
     reply of the pool ------------> `settle`    the response as bytes, written to the socket at once
@@ -41,16 +41,23 @@ from services.middleware.api_keys import ApiKeyRejected
 from services.middleware.request_id import request_id
 
 _METHODS = frozenset({"GET", "POST", "PATCH", "PUT", "DELETE"})
-_PREFIXES_OF_READS = ("/rest/v1/", "/graphql/v1", "/auth/v1/")
+_PREFIXES_OF_READS = ("/rest/v1/", "/graphql/v1", "/auth/v1/", "/functions/v1/")
 _OBJECTS = "/storage/v1/object/"
 _PREFIXES = (*_PREFIXES_OF_READS, _OBJECTS)
-_HANDLERS = (HandlerName.REST, HandlerName.GRAPHQL, HandlerName.AUTH, HandlerName.STORAGE)
+_HANDLERS = (
+    HandlerName.REST,
+    HandlerName.GRAPHQL,
+    HandlerName.AUTH,
+    HandlerName.FUNCTIONS,
+    HandlerName.STORAGE,
+)
 
 
 class ClientAddress(NamedTuple):
     """Stands for aiohttp's request as long as there is none: all that the steps of these requests read of it."""
 
     remote: str
+    scheme: str
 
 
 class DirectConnection(Protocol):
@@ -59,6 +66,10 @@ class DirectConnection(Protocol):
     @property
     def address(self) -> str:
         """The address of the peer."""
+
+    @property
+    def scheme(self) -> str:
+        """Return `https` where the connection is encrypted, else `http`."""
 
     def is_last(self) -> bool:
         """Return whether the connection is to end with this response."""
@@ -94,7 +105,7 @@ class DirectExchange:
             response = self.handler.calls.quick_response(call)
             if response is not None:
                 self.response = response
-                response = self._final(response)
+                response = self._final(self.handler.finished(response))
         except Exception as error:  # last resort: the client must get an answer
             observe(RequestCrashed(self.request.id, traceback_of(error)))
             self.handler.calls.give_up(call)
@@ -135,7 +146,7 @@ class DirectExchange:
         if self.response is not None:
             reply = PoolReply(self.response)
         else:
-            reply = await self.handler.calls.finish(self.handler.subject, self.message, self.call)
+            reply = await self.handler.finish(self.request, self.message, self.call)
         return await self.handler.resume(self.request, self.message, reply)
 
 
@@ -230,7 +241,7 @@ class DirectRequests:
             headers = hide_session(route, headers)
             first = first_headers(headers)
         request = GatewayRequest(
-            cast(web.BaseRequest, ClientAddress(connection.address)),
+            cast(web.BaseRequest, ClientAddress(connection.address, connection.scheme)),
             request_id(first.get("x-request-id")),
             method,
             len(target),

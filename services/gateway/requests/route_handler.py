@@ -98,6 +98,15 @@ class ForwardHandler(RouteHandler):
         call = self._forwarder.begin(self.subject, message, on_settled)
         return None if call is None else (message, call)
 
+    def finished(self, response: Response) -> Response:
+        """Return a whole response of the pool as clients get it. Pure."""
+        return response
+
+    async def finish(self, request: GatewayRequest, message: Request, call: OpenCall) -> PoolReply:
+        """Return the reply to a message that `begin` has sent, if it is no whole response. Raises: as `handle`."""
+        del request
+        return await self.calls.finish(self.subject, message, call)
+
     async def resume(self, request: GatewayRequest, message: Request, reply: PoolReply) -> Reply:
         """Answer a request whose message `begin` has sent, from the pool's reply on. Raises: as `handle`."""
         del request, message

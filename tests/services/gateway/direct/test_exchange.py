@@ -9,7 +9,7 @@ import pytest
 from broker.codec import encode
 from broker.nats.connection import NatsConnection
 from broker.requests.serve import serve
-from broker.subjects import AUTH, POSITIONS
+from broker.subjects import AUTH, FUNCTIONS, POSITIONS
 from schemas.caller import ServiceCaller
 from schemas.http import Headers
 from schemas.keys.secret import Secret
@@ -345,9 +345,9 @@ async def test_a_body_that_comes_later_is_read(gateway: RunningGateway, counts: 
 
 @pytest.fixture
 async def auth_gateway(nats: NatsServer) -> AsyncIterator[RunningGateway]:
-    """A gateway behind a trusted proxy, with an auth pool that says what arrived."""
-    connection = await NatsConnection.open(nats.url, name="auth pool")
-    serving = await serve(connection, AUTH, echo, concurrency=4, queue=64)
+    """A gateway behind a trusted proxy, with pools of auth and functions that say what arrived."""
+    connection = await NatsConnection.open(nats.url, name="two pools")
+    serving = [await serve(connection, pool, echo, concurrency=4, queue=64) for pool in (AUTH, FUNCTIONS)]
     settings, auth = (
         Gateway(trusted_proxies=["127.0.0.0/8"]),
         {"enabled": True, "sb_forwarded_for_enabled": True},
@@ -356,7 +356,8 @@ async def auth_gateway(nats: NatsServer) -> AsyncIterator[RunningGateway]:
         async with running_gateway(nats.url, settings, auth=auth) as gateway:
             yield gateway
     finally:
-        await serving.stop()
+        for each in serving:
+            await each.stop()
         await connection.close()
 
 
@@ -367,9 +368,11 @@ async def auth_gateway(nats: NatsServer) -> AsyncIterator[RunningGateway]:
         ("POST", "/auth/v1/token?grant_type=refresh_token", b'{"refresh_token":"abc"}'),
         ("GET", "/auth/v1/verify?token=1", b""),
         ("DELETE", "/auth/v1/factors/1", b""),
+        ("GET", "/functions/v1/hello?n=1", b""),
+        ("POST", "/functions/v1/hello/below", b'{"n":1}'),
     ],
 )
-async def test_a_request_to_auth_arrives_as_in_the_usual_way(
+async def test_a_request_to_auth_or_a_function_arrives_as_in_the_usual_way(
     auth_gateway: RunningGateway, counts: Counts, method: str, path: str, body: bytes
 ) -> None:
     sent = {
@@ -392,7 +395,8 @@ async def test_a_request_to_auth_arrives_as_in_the_usual_way(
         name for name, _ in _without_time(usual.headers)
     ]
     assert _arrived(direct) == _arrived(usual)
-    assert _arrived(direct)["client"] == "203.0.113.9"
+    # The gateway reads Supabase's own header for auth alone.
+    assert _arrived(direct)["client"] == ("203.0.113.9" if path.startswith("/auth") else "198.51.100.7")
 
 
 def _arrived(reply: Reply) -> dict[str, object]:
