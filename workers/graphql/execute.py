@@ -121,7 +121,11 @@ class Mutation:
     def work(self, end: TransactionEnd = TransactionEnd.COMMIT) -> TransactionSpec:
         """Return the transaction."""
         return TransactionSpec(
-            self.context.settings, self.statements, isolation=self.context.isolation, end=end
+            self.context.settings,
+            self.statements,
+            isolation=self.context.isolation,
+            end=end,
+            writes=end is not TransactionEnd.ROLLBACK,
         )
 
     def take(self, results: Sequence[Rows], outcome: OperationOutcome) -> None:

@@ -185,6 +185,7 @@ def work_of(task: RestTask, context: RestContext) -> TransactionSpec:
         read_only=plan.read_only,
         isolation=plan.isolation or context.role.isolation,
         end=plan.end,
+        writes=isinstance(plan, WritePlan),
         may_share=_may_share(plan, context.defaults),
         may_run_on_replica=not isinstance(plan, CallPlan) or plan.call.function.volatility != "v",
     )

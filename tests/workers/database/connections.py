@@ -85,11 +85,12 @@ def work(
     read_only: bool = False,
     isolation: str | None = None,
     end: TransactionEnd = TransactionEnd.COMMIT,
+    writes: bool = False,
 ) -> TransactionSpec:
     """Give a work as a caller of the interface would have it run."""
     own = (("search_path", "public"), ("role", role), ("request.jwt.claims", f'{{"sub":"{sub}"}}'), *settings)
     listed = [Statement(each) if isinstance(each, str) else each for each in statements]
-    return TransactionSpec(own, listed, read_only, isolation, end)
+    return TransactionSpec(own, listed, read_only, isolation, end, writes=writes)
 
 
 async def value(pool: ConnectionPool, sql: str, *params: bytes | None, **options: object) -> bytes | None:

@@ -197,16 +197,17 @@ class ConnectionPool(TransactionRunner):
         return await repeat_if_ended(lambda: self._run(spec, None))
 
     async def _run(self, spec: TransactionSpec, decide: CommitDecision | None) -> list[Rows]:
-        if not spec.read_only:
+        if spec.writes:
             return await self._write(spec, decide)
         connection = self._shares.take() or await self._shares.acquire()
         try:
-            return await self._perform(connection, spec, decide)
+            running = self._perform(connection, spec, decide)
+            return await (running if spec.read_only else or_unknown(running))
         finally:
             self._connections.take_back(connection)
 
     async def _write(self, spec: TransactionSpec, decide: CommitDecision | None) -> list[Rows]:
-        """Run a transaction that may write. Where others do, they wait for the disk together (shared_commits.py)."""
+        """Run a transaction that writes. Where others do, they wait for the disk together (shared_commits.py)."""
         commits = self._commits
         connection: PostgresConnection | None = self._shares.take() or await self._shares.acquire()
         assert connection is not None
@@ -294,11 +295,12 @@ class ConnectionPool(TransactionRunner):
         *,
         isolation: str | None = None,
         is_snapshot: bool = False,
+        writes: bool = False,
     ) -> AsyncIterator[Transaction]:
         """Yield a transaction with its settings (transactions/interactive.py).
 
         `isolation`: its level; None: the database's default. `is_snapshot`: it only reads, all of it one snapshot (repeatable read).
-        The end of the block commits, an exception rolls back. Raises, at the first statement: as `run`.
+        `writes`: as in `TransactionSpec`. The end of the block commits, an exception rolls back. Raises, at the first statement: as `run`.
         """
         transaction = Transaction(
             self._shares.take_or_wait,
@@ -307,9 +309,9 @@ class ConnectionPool(TransactionRunner):
             self._lines,
             isolation="repeatable read" if is_snapshot else isolation,
             read_only=is_snapshot,
-            commits=None if is_snapshot else self._commits,
+            commits=self._commits if writes else None,
         )
-        self._commits.writing += not is_snapshot
+        self._commits.writing += writes
         try:
             try:
                 yield transaction
@@ -320,7 +322,7 @@ class ConnectionPool(TransactionRunner):
         finally:
             if transaction.connection is not None:
                 self._commits.release(transaction.connection)
-            self._commits.writing -= not is_snapshot
+            self._commits.writing -= writes
 
     async def close(self, grace: float = 5.0) -> None:
         """Reject new transactions, wait up to `grace` seconds for running ones, and close every connection."""

@@ -13,7 +13,8 @@ configured (its own disk, or standbys too), and the log up to its commit holds a
   read rows that standbys do not have yet. Whoever has read them and writes is stored after them.
 - Transactions that wait are a group. While one is being stored the next one collects; the first of it keeps its connection for it.
 - If the storing transaction fails, whether its group is stored is unknown, as when a connection is lost during a commit.
-- A transaction that sets `synchronous_commit` itself (a role's setting), and one that writes alone, waits for itself.
+- A transaction that is not known to write (`TransactionSpec.writes`) waits for itself, if it has to: it may be a read, whose commit waits for
+  nothing. So does one that sets `synchronous_commit` itself (a role's setting), and one that writes alone.
 - Before the first group the sequence is looked for that storing transactions set (`headwater.commits`). Without it nothing is shared, nor where
   commits wait for standbys: what others can see there, the standbys have, and the reader of the log relies on that.
 
@@ -30,7 +31,7 @@ from workers.database.errors import DatabaseError, Disconnected
 from workers.database.protocol.backend_reader import IDLE
 from workers.database.protocol.postgres_connection import PostgresConnection
 from workers.database.protocol.rows import Rows
-from workers.database.transactions.model import Statement, TransactionSpec
+from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
 from workers.database.transactions.open_transaction import roll_back_if_open
 from workers.database.transactions.perform import perform
 
@@ -73,7 +74,9 @@ class SharedCommits:
 
     def without_wait(self, spec: TransactionSpec) -> TransactionSpec | None:
         """Return a transaction that is to be stored with others; None if it waits for itself."""
-        if self.writing < _FROM or not self._store_text or any(name == SETTING for name, _ in spec.settings):
+        if self.writing < _FROM or not self._store_text or spec.end is TransactionEnd.ROLLBACK:
+            return None
+        if any(name == SETTING for name, _ in spec.settings):
             return None
         return msgspec.structs.replace(spec, settings=[*spec.settings, _WITHOUT_WAIT])
 

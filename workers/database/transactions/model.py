@@ -55,6 +55,9 @@ class TransactionSpec(Struct, frozen=True):
     may_share: bool = False
     """It only reads, and calls nothing with effects outside the database. So it may be pipelined behind others on one
     connection, and run a second time if that takes too long (connection_pool/shared_reads.py)."""
+    writes: bool = False
+    """It writes rows, so its commit waits for the disk: together with others that write at the same time
+    (connection_pool/shared_commits.py). Where it is not known to write, it waits for itself, if at all."""
     may_run_on_replica: bool = False
     """It only reads, and calls no volatile function by name: it may run on a replica, and again on the primary if it fails there
     (replicas/read_routing.py)."""

@@ -19,7 +19,7 @@ SQL = read_statements("workers.storage.buckets", "quotas.sql")
 
 async def read_usage(context: StorageContext, request: StorageRequest, bucket: str) -> bytes:
     """Return usage and quota of a bucket as a JSON object, from the counters, so it is fast for any number of objects."""
-    return (await context.run(request.as_service(), statement(SQL["usage"], bucket)))[0][0][0] or b"{}"
+    return (await context.read(request.as_service(), statement(SQL["usage"], bucket)))[0][0][0] or b"{}"
 
 
 def set_quota_statement(bucket: str, size: int | None) -> Statement:

@@ -67,7 +67,7 @@ class BucketChange(Struct, frozen=True):
 
 async def read_rules(context: StorageContext, request: StorageRequest, bucket: str) -> BucketRules:
     """Return the rules of a bucket, for any caller. Raises: StorageError (404)."""
-    return decode_rules((await context.run(request.as_service(), statement(SQL["rules"], bucket)))[0])
+    return decode_rules((await context.read(request.as_service(), statement(SQL["rules"], bucket)))[0])
 
 
 async def read_rules_with_room(
@@ -78,7 +78,7 @@ async def read_rules_with_room(
     Raises: StorageError (404).
     """
     return decode_rules(
-        (await context.run(request.as_service(), statement(SQL["rules_for"], bucket, key)))[0]
+        (await context.read(request.as_service(), statement(SQL["rules_for"], bucket, key)))[0]
     )
 
 
@@ -102,12 +102,12 @@ async def list_buckets(
 ) -> bytes:
     """Return the buckets that the caller may see, as a JSON list."""
     asked_for = statement(SQL["list"], most, skipped, column, is_descending, search)
-    return (await context.run(request.as_caller(), asked_for))[0][0][0] or b"[]"
+    return (await context.read(request.as_caller(), asked_for))[0][0][0] or b"[]"
 
 
 async def read_bucket(context: StorageContext, request: StorageRequest, bucket: str) -> bytes:
     """Return a bucket that the caller may see, as JSON. Raises: StorageError (404)."""
-    rows = (await context.run(request.as_caller(), statement(SQL["show"], bucket)))[0]
+    rows = (await context.read(request.as_caller(), statement(SQL["show"], bucket)))[0]
     if not rows or rows[0][0] is None:
         raise no_such_bucket()
     return rows[0][0]

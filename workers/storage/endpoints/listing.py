@@ -50,10 +50,10 @@ async def listing(context: StorageContext, request: StorageRequest) -> Response:
         levels = folder.count("/") + 1
         values = (folder, request.bucket, limit, levels, offset, search, column, order)
     if not request.caller.is_service:
-        rows = await context.run(request.as_caller(), statement(SQL[name], *values))
+        rows = await context.read(request.as_caller(), statement(SQL[name], *values))
         return raw_json_response(rows[0][0][0])
     reading = context.pages.read(name, values)
-    rows = await context.run(request.as_caller(), reading.statement)
+    rows = await context.read(request.as_caller(), reading.statement)
     return raw_json_response(reading.page(rows[0]))
 
 
@@ -66,7 +66,7 @@ async def listing_v2(context: StorageContext, request: StorageRequest) -> Respon
     column, order = _sorting(read, COLUMNS)
     cursor = parse_cursor(cursor_text) if cursor_text else ListingCursor(order=order, column=column)
     page = _folded(request, prefix, limit, cursor) if is_folded else _flat(request, prefix, limit, cursor)
-    rows = (await context.run(request.as_caller(), page))[0]
+    rows = (await context.read(request.as_caller(), page))[0]
     return json_response(_page(rows, limit, cursor))
 
 

@@ -49,7 +49,7 @@ async def many(context: StorageContext, request: StorageRequest) -> Response:
     read.check()
     names = [possible_key(path) for path in paths]
     listed = msgspec.json.encode([name for name in names if name is not None])
-    rows = await context.run(request.as_caller(), statement(SQL["visible_names"], request.bucket, listed))
+    rows = await context.read(request.as_caller(), statement(SQL["visible_names"], request.bucket, listed))
     visible = set(msgspec.json.decode(rows[0][0][0] or b"[]", type=list[str]))
     return json_response(
         [

@@ -50,7 +50,7 @@ async def _commit(
     context: StorageContext, request: StorageRequest, upload: Upload, version: str, writer: UUID, md5: str
 ) -> None:
     try:
-        async with context.database.transaction(settings_of(request, upload)) as transaction:
+        async with context.database.transaction(settings_of(request, upload), writes=True) as transaction:
             await _write(context, transaction, upload, version, writer, md5)
     except BaseException:
         context.tasks.start(rows.release_lease(context, version, writer))

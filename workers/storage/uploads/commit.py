@@ -106,7 +106,7 @@ async def check_early(context: StorageContext, request: StorageRequest, upload: 
     """Check the condition before the bytes come; `commit` checks it again under the lock. Raises: StorageError (412)."""
     if upload.condition is None:
         return
-    rows = await context.run(request.as_service(), statement(OBJECTS["visible"], upload.bucket, name))
+    rows = await context.read(request.as_service(), statement(OBJECTS["visible"], upload.bucket, name))
     upload.condition.check(decode_first(rows[0], ObjectRow))
 
 
@@ -205,7 +205,7 @@ async def put_quickly(
     Raises: DatabaseError, and then nothing was written; Disconnected, PoolTimeout.
     """
     statements = (*tried_first(upload, key), *put_statements(upload, key, version, metadata, rules))
-    spec = TransactionSpec(settings_of(request, upload), statements, isolation=_ISOLATION)
+    spec = TransactionSpec(settings_of(request, upload), statements, isolation=_ISOLATION, writes=True)
     *_, rows = await context.database.run(spec)
     return decode_written(rows) if rows else None
 
@@ -245,7 +245,7 @@ async def _commit_stepwise(
     size: int,
 ) -> dict[str, object]:
     """Write the row under the current rules, statement by statement. Raises: StorageError with the reason."""
-    async with context.database.transaction(settings_of(request, upload)) as transaction:
+    async with context.database.transaction(settings_of(request, upload), writes=True) as transaction:
         await try_out(transaction, policy_probe(upload, key))
         _, rules_rows = await transaction.run(
             switch_role(SERVICE),

@@ -39,7 +39,7 @@ async def _delete_under_condition(
     context: StorageContext, request: StorageRequest, bucket: str, key: str, condition: WriteCondition
 ) -> None:
     delete = statement(SQL["delete"], bucket, key)
-    async with context.database.transaction(request.as_caller()) as transaction:
+    async with context.database.transaction(request.as_caller(), writes=True) as transaction:
         [may] = await try_out(transaction, delete)
         _, _, rows = await transaction.run(
             switch_role(SERVICE), lock_statement(bucket, key), statement(SQL["locked"], bucket, key)

@@ -180,7 +180,7 @@ async def whole_row(
     context: StorageContext, request: StorageRequest, bucket: str, key: str
 ) -> dict[str, object]:
     """Return all columns of an object that the caller may see. Raises: StorageError (404)."""
-    rows = (await context.run(request.as_caller(), statement(SQL["whole"], bucket, key)))[0]
+    rows = (await context.read(request.as_caller(), statement(SQL["whole"], bucket, key)))[0]
     if not rows or rows[0][0] is None:
         raise no_such_key()
     return msgspec.json.decode(rows[0][0], type=dict[str, object])

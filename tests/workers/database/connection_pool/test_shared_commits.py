@@ -42,11 +42,11 @@ def write(pool: ConnectionPool, number: int, *settings: tuple[str, str]) -> "asy
     statements = Statement(WRITE.format(number)), Statement(LEAVE_BEHIND)
 
     async def in_steps() -> None:
-        async with pool.transaction(settings) as transaction:
+        async with pool.transaction(settings, writes=True) as transaction:
             await transaction.run(statements[0])
             await (transaction.run_last if number % 3 == 1 else transaction.run)(statements[1])
 
-    writing = pool.run(work(*statements, settings=settings)) if number % 3 == 2 else in_steps()
+    writing = pool.run(work(*statements, settings=settings, writes=True)) if number % 3 == 2 else in_steps()
     return asyncio.get_running_loop().create_task(writing)
 
 
