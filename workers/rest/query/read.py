@@ -37,13 +37,14 @@ _LONG_PAGE = 1 << 20
 
 def read_sql(read: RelationRead, *, as_jsonb: bool = False) -> Sql:
     """Return the rows of a read as a SELECT. `as_jsonb`: embeds as jsonb, whose text form is the one CSV shows."""
-    return _select(read, _place(read), _source(read), (), as_jsonb=as_jsonb)
+    has_distinct = read.distinct is not None  # `select distinct` needs a column
+    return _select(read, _place(read), _source(read), (), as_jsonb=as_jsonb, keeps_column=has_distinct)
 
 
 def page_sql(read: RelationRead) -> Sql:
     """Return the rows of a page by cursor, one more than it has: each as JSON, with its order values and its number."""
     place = _place(read)
-    items, _ = _items(read, place, as_jsonb=False)
+    items, _ = _items(read, place, as_jsonb=False, keeps_column=False)
     embedded = {embed.alias: list(embed.ordered_by) for embed in read.embeds}
     values = [order_value(place, term, embedded) for term in read.order]
     is_backward = read.cursor is not None and read.cursor.is_backward
@@ -136,8 +137,14 @@ def _select(
     *,
     ranged: bool = True,
     as_jsonb: bool = False,
+    keeps_column: bool = True,
 ) -> Sql:
-    items, grouped = _items(read, place, as_jsonb=as_jsonb or read.groups or read.distinct is not None)
+    items, grouped = _items(
+        read,
+        place,
+        as_jsonb=as_jsonb or read.groups or read.distinct is not None,
+        keeps_column=keeps_column,
+    )
     embeds = read.embeds
     rows = concat(
         raw("select "),
@@ -156,8 +163,14 @@ def _select(
     return _within(rows, read.range) if ranged and read.range != ALL_ROWS else rows
 
 
-def _items(read: RelationRead, place: RowReference, *, as_jsonb: bool) -> tuple[list[Sql], list[Sql]]:
-    """Return the select list, and the positions in it that form GROUP BY if the read groups its rows."""
+def _items(
+    read: RelationRead, place: RowReference, *, as_jsonb: bool, keeps_column: bool = True
+) -> tuple[list[Sql], list[Sql]]:
+    """Return the select list, and the positions in it that form GROUP BY if the read groups its rows.
+
+    `keeps_column`: without columns of its own the list has one that is not shown: rows of embeds are compared with null, and
+    a row without columns counts as null. Rows of the response are shown as they are: `{}`.
+    """
     items: list[Sql] = []
     grouped: list[int] = []
     for item in read.items:
@@ -174,7 +187,9 @@ def _items(read: RelationRead, place: RowReference, *, as_jsonb: bool) -> tuple[
             items.append(_embedded(item, as_jsonb=as_jsonb))
             grouped.append(len(items))
     positions = [number(position) for position in grouped] if read.groups else []
-    return items or [raw("true as hw_found")], positions
+    if not items and keeps_column:
+        items.append(raw("true as hw_found"))
+    return items, positions
 
 
 # --- embeds --------------------------------------------------------------------------------------------------
