@@ -5,7 +5,15 @@ then selects `row_to_json(join)` or the array, or (spread) the columns one by on
 Source: docs/reference/rest.md, sections 9 and 24.
 """
 
-from workers.rest.model import ALL_ROWS, Bound, Embed, PlannedColumn, RelationRead, RowRange
+from workers.rest.model import (
+    ALL_ROWS,
+    Bound,
+    Embed,
+    PlannedColumn,
+    PlannedField,
+    RelationRead,
+    RowRange,
+)
 from workers.rest.plan.spread import output_name
 from workers.rest.query.fields import (
     aggregate_sql,
@@ -156,7 +164,12 @@ def _select(
         where_sql(place, read.where, *conditions) if read.where or conditions else EMPTY,
         concat(raw(" group by "), join(", ", grouped)) if read.groups and grouped else EMPTY,
         having_sql(place, read.having) if read.having else EMPTY,
-        order_sql(place, read.order, {embed.alias: list(embed.ordered_by) for embed in embeds})
+        order_sql(
+            place,
+            read.order,
+            {embed.alias: list(embed.ordered_by) for embed in embeds},
+            _grouped_paths(read) if read.groups else {},
+        )
         if read.order
         else EMPTY,
     )
@@ -190,6 +203,20 @@ def _items(
     if not items and keeps_column:
         items.append(raw("true as hw_found"))
     return items, positions
+
+
+def _grouped_paths(read: RelationRead) -> dict[PlannedField, int]:
+    """Return the JSON paths by which a read groups its rows, with their place in the select list."""
+    paths: dict[PlannedField, int] = {}
+    place = 0
+    for item in read.items:
+        if not isinstance(item, PlannedColumn):
+            place += len(item.spread) if item.is_spread else not item.is_hidden
+            continue
+        place += 1
+        if item.field.path and not item.aggregate and not item.cast:
+            paths[item.field] = place
+    return paths
 
 
 # --- embeds --------------------------------------------------------------------------------------------------
