@@ -70,6 +70,13 @@ begin
   return 1;
 end $$;
 
+create domain "text/plain" as text;
+create function plain_words() returns "text/plain" language plpgsql stable as $$
+begin
+  perform set_config('response.headers', '[{"X-Named": "yes"}]', true);
+  return 'as they are';
+end $$;
+
 create type spot as (x int, y int);
 create domain step as spot;
 create function spots() returns table (id int, place spot, extra json) language sql stable

@@ -26,6 +26,7 @@ from workers.rest.query.columns import (
     HEADERS,
     NAME,
     NO_COUNT,
+    ONE,
     SCALAR_VALUE,
     STATUS,
     TRANSACTION_ID_VALUE,
@@ -134,10 +135,12 @@ def rows_and_source(plan: RestPlan) -> tuple[Sql, Sql]:
                 return concat(ident(SOURCE), raw(" as "), T), source
             return _from(plan, source)
         case CallPlan():
-            source = concat(raw("with "), ident(SOURCE), raw(" as ("), call_sql(plan.call), raw(") "))
+            barrier = raw(" offset 0") if _is_handled_value(plan) else EMPTY
+            called = concat(call_sql(plan.call), barrier)
+            source = concat(raw("with "), ident(SOURCE), raw(" as ("), called, raw(") "))
             if plan.call.function.returns is not Returns.COMPOSITE:
-                limit = range_sql(plan.read.range)
-                rows = concat(raw("(select * from "), ident(SOURCE), limit, raw(") as "), T)
+                named = concat(ident(SOURCE), raw(" as "), ident(plan.read.alias))
+                rows = concat(raw("(select * from "), named, range_sql(plan.read.range), raw(") as "), T)
                 return rows, source
             return _from(plan, source)
 
@@ -165,7 +168,7 @@ def _from(plan: RestPlan, source: Sql) -> tuple[Sql, Sql]:
 
 def answer_columns(plan: RestPlan) -> list[tuple[OutputColumn, Sql]]:
     """Return the columns of the row: the body is the last one, so that all others are known while it arrives."""
-    count, body, edges = _COUNT, _body(plan), None
+    count, body, edges = ONE if _is_handled_value(plan) else _COUNT, _body(plan), None
     if plan.read.is_paged:
         count, body, edges = page_columns(plan.read, strips_nulls=plan.output.strips_nulls)
     columns = [
@@ -220,7 +223,7 @@ def _total(plan: RestPlan) -> Sql:
 def _counted(plan: RestPlan, most: int | None) -> Sql:
     """Count the rows, up to a number of them and one more."""
     if plan.read.range == ALL_ROWS:
-        return _COUNT
+        return ONE if _is_handled_value(plan) else _COUNT
     if isinstance(plan, CallPlan) and plan.call.function.returns is not Returns.COMPOSITE:
         return concat(raw("(select pg_catalog.count(*) from "), ident(SOURCE), raw(")"))
     limit = None if most is None else most + 1
@@ -269,9 +272,20 @@ def _body(plan: RestPlan) -> Sql:
     return concat(raw("coalesce("), rows, raw(", '[]')"))
 
 
+def _is_handled_value(plan: RestPlan) -> bool:
+    """Return whether the body is the value of a function as it is: one row, of which nothing is aggregated.
+
+    `offset 0` behind the call lets the function run before what it set for the response is read.
+    """
+    handler = plan.output.handler
+    return handler is not None and handler.is_scalar and is_scalar(plan) and plan.read.range == ALL_ROWS
+
+
 def _handled(plan: RestPlan, value: Sql) -> Sql:
     handler = plan.output.handler
     assert handler is not None  # the shape says so
+    if _is_handled_value(plan):
+        return value
     if handler.is_scalar:
         return concat(raw("(pg_catalog.array_agg("), value, raw("))[1]"))
     typed = concat(value, raw("::"), qualified(*handler.relation)) if handler.relation else value

@@ -131,9 +131,7 @@ def _place(read: RelationRead) -> RowReference:
 
 def _source(read: RelationRead) -> Sql:
     """Return what stands behind FROM: a relation, or a name of the statement."""
-    if not read.source[0]:
-        return ident(read.source[1])
-    name = qualified(*read.source)
+    name = qualified(*read.source) if read.source[0] else ident(read.source[1])
     return name if read.alias == read.source[1] else concat(name, raw(" as "), ident(read.alias))
 
 
