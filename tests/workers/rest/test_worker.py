@@ -221,6 +221,10 @@ async def test_other_media_types(rest_pool: RestPool) -> None:
     assert unknown.status == 406
     assert (plain.status, plain.body, header(plain.headers, "x-named")) == (200, b"as they are", "yes")
     assert (nothing.status, nothing.body) == (200, b"")
+    lakes = "application/vnd.lake+json"
+    for target, body in (("/lakes", b'["Como", "Garda"]'), ("/rpc/one_lake", b'{"name": "Como"}')):
+        answer = await rest_pool.send("GET", target, accept=lakes)
+        assert (header(answer.headers, "content-type"), answer.body) == (lakes, body)
 
 
 @pytest.mark.parametrize(

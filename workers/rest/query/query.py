@@ -47,6 +47,8 @@ from workers.rest.query.write import (
 from workers.sql.compose import EMPTY, Sql, concat, constant, ident, join, qualified, raw, render
 
 _COUNT = raw("pg_catalog.count(*)")
+_SENT_AS_BYTES = frozenset({"bytea", "text", "varchar", "bpchar", "json"})
+"""Types whose values in binary, in which bodies are fetched, are the bytes of the body. Before those of jsonb stands a version."""
 _AGGREGATED = raw("pg_catalog.json_agg(hw_t)")
 
 
@@ -285,11 +287,13 @@ def _handled(plan: RestPlan, value: Sql) -> Sql:
     handler = plan.output.handler
     assert handler is not None  # the shape says so
     if _is_handled_value(plan):
-        return value
-    if handler.is_scalar:
-        return concat(raw("(pg_catalog.array_agg("), value, raw("))[1]"))
-    typed = concat(value, raw("::"), qualified(*handler.relation)) if handler.relation else value
-    return concat(qualified(*handler.function), raw("("), typed, raw(")"))
+        body = value
+    elif handler.is_scalar:
+        body = concat(raw("(pg_catalog.array_agg("), value, raw("))[1]"))
+    else:
+        typed = concat(value, raw("::"), qualified(*handler.relation)) if handler.relation else value
+        body = concat(qualified(*handler.function), raw("("), typed, raw(")"))
+    return body if handler.base_type in _SENT_AS_BYTES else concat(body, raw("::text"))
 
 
 def _csv(is_scalar: bool) -> Sql:
