@@ -213,17 +213,22 @@ async def test_other_media_types(rest_pool: RestPool) -> None:
         accept="application/vnd.pgrst.array+json;nulls=stripped",
     )
     unknown = await rest_pool.send("GET", "/rivers", accept="image/png")
-    plain = await rest_pool.send("GET", "/rpc/plain_words", accept="text/plain")
-    nothing = await rest_pool.send("GET", "/rpc/plain_words?limit=0", accept="text/plain")
 
     assert csv.body == b'river_id,sea\n1,Mediterranean\n2,"North Sea"'
     assert rows(stripped) == [{"id": 3}]
     assert unknown.status == 406
+
+
+@pytest.mark.parametrize("max_rows", [1000, None])
+async def test_bodies_of_media_type_handlers(rest_pool: RestPool, max_rows: int | None) -> None:
+    pool, lakes = rest_pool.with_options(max_rows=max_rows), "application/vnd.lake+json"
+    plain = await pool.send("GET", "/rpc/plain_words", accept="text/plain")
+    nothing = await pool.send("GET", "/rpc/plain_words?limit=0", accept="text/plain")
+
     assert (plain.status, plain.body, header(plain.headers, "x-named")) == (200, b"as they are", "yes")
     assert (nothing.status, nothing.body) == (200, b"")
-    lakes = "application/vnd.lake+json"
     for target, body in (("/lakes", b'["Como", "Garda"]'), ("/rpc/one_lake", b'{"name": "Como"}')):
-        answer = await rest_pool.send("GET", target, accept=lakes)
+        answer = await pool.send("GET", target, accept=lakes)
         assert (header(answer.headers, "content-type"), answer.body) == (lakes, body)
 
 
