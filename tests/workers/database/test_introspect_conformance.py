@@ -282,14 +282,18 @@ def test_representations(catalog):
 @pytest.mark.parametrize(
     "handler",
     [
-        MediaHandler("application/vnd.twkb", ("test", "twkb_agg"), ("test", "lines")),
-        MediaHandler("application/vnd.geo2+json", ("test", "geo2json_agg_any"), None),
-        MediaHandler("application/vnd.geo2+json", ("test", "geo2json_agg"), ("test", "shop_bles")),
-        MediaHandler("application/geo+json", ("test", "lines_geojson_agg"), ("test", "lines")),
+        MediaHandler("application/vnd.twkb", ("test", "twkb_agg"), ("test", "lines"), base_type="bytea"),
+        MediaHandler("application/vnd.geo2+json", ("test", "geo2json_agg_any"), None, base_type="jsonb"),
+        MediaHandler(
+            "application/vnd.geo2+json", ("test", "geo2json_agg"), ("test", "shop_bles"), base_type="jsonb"
+        ),
+        MediaHandler(
+            "application/geo+json", ("test", "lines_geojson_agg"), ("test", "lines"), base_type="jsonb"
+        ),
         MediaHandler("text/tab-separated-values", ("test", "tsv_agg"), ("test", "projects")),
-        MediaHandler("*/*", ("test", "some_agg"), ("test", "some_numbers")),
+        MediaHandler("*/*", ("test", "some_agg"), ("test", "some_numbers"), base_type="bytea"),
         MediaHandler("text/html", ("test", "welcome.html"), None, is_scalar=True),
-        MediaHandler("*/*", ("test", "ret_any_mt"), None, is_scalar=True),
+        MediaHandler("*/*", ("test", "ret_any_mt"), None, is_scalar=True, base_type="bytea"),
     ],
 )
 def test_media_handlers(catalog, handler):

@@ -75,3 +75,34 @@ async def test_rows_that_refer_to_a_column_are_embedded_by_its_name(trial: RestP
 
     assert rows(one) == [{"name": "Como", "id": {"depth": 410}}, {"name": "Garda", "id": None}]
     assert rows(many) == [{"name": "Adda", "id": [{"name": "Bormio"}, {"name": "Tirano"}]}]
+
+
+@pytest.mark.parametrize(
+    ("target", "accept", "expected"),
+    [
+        ("/bridges?select=rivers()&id=lt.3", "application/json", b"[{}, \n {}]"),
+        ("/bridges?select=...rivers()&rivers=not.is.null&id=eq.1", "application/json", b"[{}]"),
+        ("/rivers?select=bridges(rivers())&id=eq.1", "application/vnd.pgrst.object+json", b"{}"),
+        ("/bridges?select=rivers()&id=lt.3", "text/csv", b"\n\n"),
+        ("/bridges?select=id,rivers(mouths())&rivers=not.is.null&id=eq.1", "application/json", b'[{"id":1}]'),
+    ],
+)
+async def test_rows_of_which_nothing_is_selected_are_empty(
+    trial: RestPool, target: str, accept: str, expected: bytes
+) -> None:
+    answer = await trial.send("GET", target, accept=accept)
+
+    assert (answer.status, answer.body) == (200, expected)
+    written = await trial.send(
+        "PATCH", "/bridges?select=rivers()&id=eq.1", {"name": "x"}, prefer="return=representation"
+    )
+    assert rows(written) == [{}]
+    paged = await trial.send("GET", "/bridges?select=rivers()&order=id&limit=1", prefer="pagination=cursor")
+    assert rows(paged) == [{}]
+
+
+async def test_groups_are_ordered_by_the_json_path_that_makes_them(trial: RestPool) -> None:
+    path = "meta->source->>lake"
+    for order, expected in (("desc.nullslast", ["Victoria", None]), ("asc.nullsfirst", [None, "Victoria"])):
+        answer = await trial.send("GET", f"/rivers?select=id.max(),lake:{path}&order={path}.{order}")
+        assert [row["lake"] for row in rows(answer)] == expected  # type: ignore[attr-defined, index]  # a list of objects

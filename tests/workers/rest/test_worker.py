@@ -188,6 +188,23 @@ async def test_an_arrow_behind_a_text_is_refused_as_the_database_words_it(rest_p
     assert json.loads(answer.body)["message"] == "operator does not exist: text ->> unknown"
 
 
+@pytest.mark.parametrize(
+    ("target", "column"),
+    [
+        ("/rpc/long_rivers?least=1&nothing=eq.1", "rivers.nothing"),
+        ("/rpc/spots?select=nothing", "spots.nothing"),
+        ("/rpc/spots?order=nothing", "spots.nothing"),
+    ],
+)
+async def test_a_column_that_a_result_lacks_is_named_by_its_relation_or_function(
+    rest_pool: RestPool, target: str, column: str
+) -> None:
+    answer = await rest_pool.send("GET", target)
+
+    assert answer.status == 400
+    assert json.loads(answer.body)["message"] == f"column {column} does not exist"
+
+
 async def test_other_media_types(rest_pool: RestPool) -> None:
     csv = await rest_pool.send("GET", "/mouths?order=river_id", accept="text/csv")
     stripped = await rest_pool.send(
@@ -200,6 +217,19 @@ async def test_other_media_types(rest_pool: RestPool) -> None:
     assert csv.body == b'river_id,sea\n1,Mediterranean\n2,"North Sea"'
     assert rows(stripped) == [{"id": 3}]
     assert unknown.status == 406
+
+
+@pytest.mark.parametrize("max_rows", [1000, None])
+async def test_bodies_of_media_type_handlers(rest_pool: RestPool, max_rows: int | None) -> None:
+    pool, lakes = rest_pool.with_options(max_rows=max_rows), "application/vnd.lake+json"
+    plain = await pool.send("GET", "/rpc/plain_words", accept="text/plain")
+    nothing = await pool.send("GET", "/rpc/plain_words?limit=0", accept="text/plain")
+
+    assert (plain.status, plain.body, header(plain.headers, "x-named")) == (200, b"as they are", "yes")
+    assert (nothing.status, nothing.body) == (200, b"")
+    for target, body in (("/lakes", b'["Como", "Garda"]'), ("/rpc/one_lake", b'{"name": "Como"}')):
+        answer = await pool.send("GET", target, accept=lakes)
+        assert (header(answer.headers, "content-type"), answer.body) == (lakes, body)
 
 
 @pytest.mark.parametrize(

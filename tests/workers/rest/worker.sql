@@ -70,6 +70,13 @@ begin
   return 1;
 end $$;
 
+create domain "text/plain" as text;
+create function plain_words() returns "text/plain" language plpgsql stable as $$
+begin
+  perform set_config('response.headers', '[{"X-Named": "yes"}]', true);
+  return 'as they are';
+end $$;
+
 create type spot as (x int, y int);
 create domain step as spot;
 create function spots() returns table (id int, place spot, extra json) language sql stable
@@ -92,3 +99,8 @@ create table valleys (id int primary key, name text not null);
 create table towns (id int primary key, valley_id int references valleys, name text not null);
 insert into valleys values (1, 'Adda');
 insert into towns values (1, 1, 'Bormio'), (2, 1, 'Tirano');
+
+create domain "application/vnd.lake+json" as jsonb;
+create function add_lake(state jsonb, next lakes) returns "application/vnd.lake+json" language sql immutable as $$ select state || to_jsonb(next.name) $$;
+create aggregate lakes_by_name(lakes) (sfunc = add_lake, stype = "application/vnd.lake+json", initcond = '[]');
+create function one_lake() returns "application/vnd.lake+json" language sql stable as $$ select '{"name": "Como"}'::jsonb $$;

@@ -202,6 +202,8 @@ class MediaHandler:
     """The relation whose rows it takes; None: any element."""
     is_scalar: bool = False
     """True for a function that returns the media-type domain itself."""
+    base_type: str = "text"
+    """The type under the domain, as `pg_type` names it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,7 @@ class MediaHandlerRow(Struct, frozen=True):
     is_scalar: bool
     relation_schema: str | None
     relation_name: str | None
+    base_type: str
 
 
 class RoleRow(Struct, frozen=True):

@@ -131,6 +131,7 @@ def find_media_handlers(rows: Iterable[MediaHandlerRow]) -> tuple[MediaHandler, 
             function=(row.schema, row.name),
             relation=_complete_name((row.relation_schema, row.relation_name)),
             is_scalar=row.is_scalar,
+            base_type=row.base_type,
         )
         for row in rows
     )

@@ -331,11 +331,15 @@ from (
 -- name: media_handlers
 -- Aggregates over rows (of one relation, or of any) whose result is a domain named as a media type, and functions that
 -- return such a domain.
-with media_types as (
-  select type.oid, pg_catalog.lower(type.typname) as name
+with recursive media_types as (
+  select type.oid, pg_catalog.lower(type.typname) as name, type.typbasetype as base
   from pg_catalog.pg_type type
   where type.typtype = 'd'
     and (type.typname = '*/*' or type.typname ~* '^[a-z0-9.-]+/[a-z0-9.+-]+$')
+  union all
+  select media_types.oid, media_types.name, type.typbasetype
+  from media_types
+  join pg_catalog.pg_type type on type.oid = media_types.base and type.typtype = 'd'
 )
 select coalesce(pg_catalog.json_agg(pg_catalog.to_json(found)), '[]')::text
 from (
@@ -345,8 +349,10 @@ from (
     function.proname as name,
     function.prokind = 'f' as is_scalar,
     relation_space.nspname as relation_schema,
-    relation.relname as relation_name
+    relation.relname as relation_name,
+    base.typname as base_type
   from media_types
+  join pg_catalog.pg_type base on base.oid = media_types.base and base.typtype <> 'd'
   join pg_catalog.pg_proc function on function.prorettype = media_types.oid
   join pg_catalog.pg_namespace space on space.oid = function.pronamespace
   left join (

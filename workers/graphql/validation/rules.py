@@ -4,6 +4,7 @@ The rules are graphql-core's. Left out or eased, because applications written fo
 docs/reference/graphql.md):
 - unused variables and unused fragments are accepted;
 - a key may be repeated in an input object;
+- an inline fragment for another type is accepted, and planning leaves it out;
 - the one field of a subscription may be chosen by `@skip` and `@include`; planning counts the fields;
 - enum values may be strings (`lazy_schema.LenientEnum`);
 - a variable that is not declared is accepted if the request has a value for it (`variables.py`);
@@ -19,6 +20,7 @@ from graphql import (
     DocumentNode,
     GraphQLError,
     GraphQLSchema,
+    InlineFragmentNode,
     OperationDefinitionNode,
     OperationType,
     TypeInfo,
@@ -33,6 +35,7 @@ from graphql.validation import (
     NoUndefinedVariablesRule,
     NoUnusedFragmentsRule,
     NoUnusedVariablesRule,
+    PossibleFragmentSpreadsRule,
     SingleFieldSubscriptionsRule,
     UniqueInputFieldNamesRule,
     ValidationContext,
@@ -49,6 +52,7 @@ _EASED = frozenset(
         NoUndefinedVariablesRule,
         NoUnusedFragmentsRule,
         NoUnusedVariablesRule,
+        PossibleFragmentSpreadsRule,
         SingleFieldSubscriptionsRule,
         UniqueInputFieldNamesRule,
         VariablesInAllowedPositionRule,
@@ -68,7 +72,18 @@ class VariablesInComparablePositionRule(ValidationRule):
                 self.report_error(GraphQLError(use.message))
 
 
-RULES = (*(rule for rule in specified_rules if rule not in _EASED), VariablesInComparablePositionRule)
+class PossibleNamedSpreadsRule(PossibleFragmentSpreadsRule):
+    """A named fragment is spread only where its type is possible."""
+
+    def enter_inline_fragment(self, node: InlineFragmentNode, *_: Any) -> None:
+        """Accept an inline fragment of any type."""
+
+
+RULES = (
+    *(rule for rule in specified_rules if rule not in _EASED),
+    PossibleNamedSpreadsRule,
+    VariablesInComparablePositionRule,
+)
 
 
 @dataclass(frozen=True, slots=True)

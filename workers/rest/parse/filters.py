@@ -58,8 +58,10 @@ def is_filter(text: str) -> bool:
 
 def _takes_modifier(operator: Operator, modifier: str | None) -> bool:
     """Return whether an operator knows what stands in parentheses behind it; nothing is always right."""
-    if modifier is None or operator.takes_config:
+    if modifier is None:
         return True
+    if operator.takes_config:
+        return bool(modifier.strip())
     if modifier == _COLUMN:
         return operator.compares
     return operator.quantifiable and modifier in ("any", "all")

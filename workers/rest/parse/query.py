@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote_plus
 
 from msgspec.structs import replace
 
-from workers.rest.model import FieldFilter, Logic, Operand, Path, RestQuery, RowRange
+from workers.rest.model import FieldFilter, Logic, Operand, OrderTerm, Path, RestQuery, RowRange
 from workers.rest.parse.additions import (
     ADDED,
     ADDED_ANYWHERE,
@@ -99,7 +99,10 @@ def parse_query(shape: str, *, is_call: bool = False) -> RestQuery:
     """
     pairs = _parameters(shape)
     named = _by_word(pairs, is_call)
-    order = tuple([(_parent(key, "order"), parse_order(value)) for key, value, _ in named["order"] if value])
+    order: dict[Path, tuple[OrderTerm, ...]] = {}
+    for key, value, _ in named["order"]:
+        if value:
+            order.setdefault(_parent(key, "order"), parse_order(value))
     logic = tuple([_logic(key, value) for key, value, _ in named["logic"]])
     first = {key: value for key, value, _ in reversed(pairs)}
     columns = _names(first.get("columns"), "columns parameter")
@@ -109,7 +112,7 @@ def parse_query(shape: str, *, is_call: bool = False) -> RestQuery:
         select=select,
         filters=filters,
         logic=logic,
-        order=order,
+        order=tuple(order.items()),
         columns=columns,
         on_conflict=_names(first.get("on_conflict"), "on_conflict parameter"),
         ranges=_ranges(named["limit"], named["offset"]),
@@ -229,9 +232,9 @@ def _ranges(limited: Parameters, moved: Parameters) -> tuple[tuple[Path, RowRang
     limits: dict[Path, int | None] = {}
     offsets: dict[Path, int] = {}
     for key, value, _ in limited:
-        limits.setdefault(_parent(key, "limit"), parse_limit(value))
+        limits[_parent(key, "limit")] = parse_limit(value)
     for key, value, _ in moved:
-        offsets.setdefault(_parent(key, "offset"), parse_offset(value))
+        offsets[_parent(key, "offset")] = parse_offset(value)
     return tuple([(path, RowRange(offsets.get(path, 0), limits.get(path))) for path in {**limits, **offsets}])
 
 

@@ -120,10 +120,10 @@ def _embed(scan: Scanner, name: str, alias: str | None, depth: int, *, is_spread
         if not scan.accept("!"):
             break
         word = parse_name(scan)
-        if word in ("inner", "left") and join is None:
-            join = word
+        if word in ("inner", "left"):
+            join = join or word
         else:
-            hint = word
+            hint = hint or word
     scan.expect("(")
     select = _forest(scan, depth + 1)
     scan.expect(")", '","', '")"')

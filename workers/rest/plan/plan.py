@@ -101,7 +101,7 @@ def _write(request: ApiRequest, payload: Payload | None, catalog: Catalog, optio
         raise BadQuery("nested goes with POST only", "It inserts rows together with the rows related to them")
     if request.query.distinct or request.query.having:
         raise BadQuery("distinct and having go with reads only", "Read the rows after they were written")
-    planned, warnings = plan_read(request, catalog, options, relation, SOURCE)
+    planned, warnings = plan_read(request, catalog, options, relation, relation.name)
     read = replace(planned, source=("", SOURCE))
     has_rows = shows_rows(request)
     plain = None if request.query.nested else payload
@@ -150,10 +150,12 @@ def _call(request: ApiRequest, payload: Payload | None, catalog: Catalog, option
     function = call.function
     relation = catalog.relations.get(function.returned_relation) if function.returned_relation else None
     if function.returns is Returns.COMPOSITE:
-        planned, warnings = plan_read(request, catalog, options, relation, SOURCE)
+        planned, warnings = plan_read(
+            request, catalog, options, relation, relation.name if relation else function.name
+        )
         read = replace(planned, source=("", SOURCE))
     else:
-        read, warnings = RelationRead(("", SOURCE), SOURCE, (), range=request.range), ()
+        read, warnings = RelationRead(("", SOURCE), function.name, (), range=request.range), ()
         if options.max_rows is not None:
             limit = read.range.limit
             read = replace(

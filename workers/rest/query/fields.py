@@ -3,6 +3,9 @@
 Source: docs/reference/rest.md, sections 7, 8, 11, 23.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from workers.rest.model import (
     EmbedNull,
     PlannedColumn,
@@ -20,6 +23,7 @@ from workers.sql.compose import (
     concat,
     ident,
     join,
+    number,
     param,
     qualified,
     raw,
@@ -35,6 +39,7 @@ _AGGREGATE = {name: raw(f"pg_catalog.{name}(") for name in ("sum", "avg", "count
 }
 
 
+_NONE: Mapping[PlannedField, int] = MappingProxyType({})
 _DIRECTIONS = {None: EMPTY, True: raw(" desc"), False: raw(" asc")}
 _NULLS = {None: EMPTY, "first": raw(" nulls first"), "last": raw(" nulls last")}
 
@@ -212,12 +217,19 @@ def _search(left: Sql, condition: PlannedFilter) -> Sql:
 
 
 def order_sql(
-    place: RowReference, terms: tuple[PlannedOrder, ...], embedded: dict[str, list[PlannedOrder]]
+    place: RowReference,
+    terms: tuple[PlannedOrder, ...],
+    embedded: dict[str, list[PlannedOrder]],
+    grouped: Mapping[PlannedField, int] = _NONE,
 ) -> Sql:
-    """Return ` order by ...`, or nothing. Terms of embeds name what their joins carry (`hw_order_<n>`)."""
+    """Return ` order by ...`, or nothing. Terms of embeds name what their joins carry (`hw_order_<n>`).
+
+    `grouped` are JSON paths by which rows are grouped, with their place in the select list. A term names the place: the keys of a
+    path are parameters, so Postgres does not see that the same path written twice is one expression.
+    """
     if not terms:
         return EMPTY
-    return concat(raw(" order by "), join(", ", [_term(place, term, embedded) for term in terms]))
+    return concat(raw(" order by "), join(", ", [_term(place, term, embedded, grouped) for term in terms]))
 
 
 def order_value(place: RowReference, term: PlannedOrder, embedded: dict[str, list[PlannedOrder]]) -> Sql:
@@ -230,8 +242,18 @@ def order_value(place: RowReference, term: PlannedOrder, embedded: dict[str, lis
     return field_sql(place, term.field)
 
 
-def _term(place: RowReference, term: PlannedOrder, embedded: dict[str, list[PlannedOrder]]) -> Sql:
-    value = field_sql(place, term.field) if term.embed is None else order_value(place, term, embedded)
+def _term(
+    place: RowReference,
+    term: PlannedOrder,
+    embedded: dict[str, list[PlannedOrder]],
+    grouped: Mapping[PlannedField, int],
+) -> Sql:
+    if term.embed is not None:
+        value = order_value(place, term, embedded)
+    elif term.field in grouped:
+        value = number(grouped[term.field])
+    else:
+        value = field_sql(place, term.field)
     return concat(value, _DIRECTIONS[term.descending], _NULLS[term.nulls])
 
 

@@ -20,20 +20,20 @@ from workers.rest.model import (
     WritePlan,
 )
 from workers.rest.plan.plan import SOURCE
+from workers.rest.query.body import body_sql, counts_others, is_handled_value
 from workers.rest.query.call import call_sql
 from workers.rest.query.columns import (
     AS,
     HEADERS,
     NAME,
     NO_COUNT,
-    SCALAR_VALUE,
+    ONE,
     STATUS,
     TRANSACTION_ID_VALUE,
     T,
 )
 from workers.rest.query.guard import guard_sql
 from workers.rest.query.nested import counted_sql, made_sql, nested_sql
-from workers.rest.query.one_row import gives_one_row, is_scalar
 from workers.rest.query.paging import page_columns
 from workers.rest.query.plain import plain_statement
 from workers.rest.query.read import count_sql, page_sql, range_sql, read_sql
@@ -43,10 +43,9 @@ from workers.rest.query.write import (
     returning_sql,
     write_sql,
 )
-from workers.sql.compose import EMPTY, Sql, concat, constant, ident, join, qualified, raw, render
+from workers.sql.compose import EMPTY, Sql, concat, constant, ident, join, raw, render
 
 _COUNT = raw("pg_catalog.count(*)")
-_AGGREGATED = raw("pg_catalog.json_agg(hw_t)")
 
 
 def query_for(plan: RestPlan) -> RestStatement:
@@ -55,7 +54,7 @@ def query_for(plan: RestPlan) -> RestStatement:
         return plain
     columns = answer_columns(plan)
     rows, source = rows_and_source(plan)
-    if _counts_others(plan):
+    if counts_others(plan):
         rows = concat(_FIRST_OF, rows, raw(") as "), T)
     select_list = join(
         ", ", [_CONSTANT.get((name, id(value))) or concat(value, AS[name]) for name, value in columns]
@@ -83,13 +82,6 @@ def _inserts_before(plan: WritePlan) -> tuple[RestStatement, ...]:
 _FIRST_OF = raw(
     "(select case when pg_catalog.row_number() over () = 1 then pg_catalog.row_to_json(hw_t.*) end as hw_one from "
 )
-
-
-def _counts_others(plan: RestPlan) -> bool:
-    """Return whether one object is wanted of rows that may be many: only the first is made, the others are counted."""
-    if not plan.returns_rows or plan.output.shape is not BodyShape.SINGLE or plan.output.explain is not None:
-        return False
-    return not (plan.read.is_paged or is_scalar(plan) or gives_one_row(plan))
 
 
 def estimates(plan: RestPlan) -> tuple[RestStatement, ...]:
@@ -134,10 +126,12 @@ def rows_and_source(plan: RestPlan) -> tuple[Sql, Sql]:
                 return concat(ident(SOURCE), raw(" as "), T), source
             return _from(plan, source)
         case CallPlan():
-            source = concat(raw("with "), ident(SOURCE), raw(" as ("), call_sql(plan.call), raw(") "))
+            barrier = raw(" offset 0") if is_handled_value(plan) else EMPTY
+            called = concat(call_sql(plan.call), barrier)
+            source = concat(raw("with "), ident(SOURCE), raw(" as ("), called, raw(") "))
             if plan.call.function.returns is not Returns.COMPOSITE:
-                limit = range_sql(plan.read.range)
-                rows = concat(raw("(select * from "), ident(SOURCE), limit, raw(") as "), T)
+                named = concat(ident(SOURCE), raw(" as "), ident(plan.read.alias))
+                rows = concat(raw("(select * from "), named, range_sql(plan.read.range), raw(") as "), T)
                 return rows, source
             return _from(plan, source)
 
@@ -165,7 +159,7 @@ def _from(plan: RestPlan, source: Sql) -> tuple[Sql, Sql]:
 
 def answer_columns(plan: RestPlan) -> list[tuple[OutputColumn, Sql]]:
     """Return the columns of the row: the body is the last one, so that all others are known while it arrives."""
-    count, body, edges = _COUNT, _body(plan), None
+    count, body, edges = ONE if is_handled_value(plan) else _COUNT, body_sql(plan), None
     if plan.read.is_paged:
         count, body, edges = page_columns(plan.read, strips_nulls=plan.output.strips_nulls)
     columns = [
@@ -220,7 +214,7 @@ def _total(plan: RestPlan) -> Sql:
 def _counted(plan: RestPlan, most: int | None) -> Sql:
     """Count the rows, up to a number of them and one more."""
     if plan.read.range == ALL_ROWS:
-        return _COUNT
+        return ONE if is_handled_value(plan) else _COUNT
     if isinstance(plan, CallPlan) and plan.call.function.returns is not Returns.COMPOSITE:
         return concat(raw("(select pg_catalog.count(*) from "), ident(SOURCE), raw(")"))
     limit = None if most is None else most + 1
@@ -236,56 +230,3 @@ def _location(write: RelationWrite) -> Sql:
     ]
     listed = concat(raw("pg_catalog.json_build_array("), join(", ", keys), raw(")"))
     return concat(raw("(select "), listed, raw(" from "), ident(SOURCE), raw(" as hw_key limit 1)"))
-
-
-def _body(plan: RestPlan) -> Sql:
-    if not plan.returns_rows and plan.output.explain is None:
-        return raw("null::text")
-    if isinstance(plan, WritePlan) and not plan.returns_rows:
-        return raw("null::text")
-    function = plan.call.function if isinstance(plan, CallPlan) else None
-    if function is not None and function.returns is Returns.VOID:
-        return raw("null::text")
-    is_scalar = function is not None and function.returns is Returns.SCALAR
-    single = function is not None and not function.returns_set
-    value = SCALAR_VALUE if is_scalar else T
-    match plan.output.shape:
-        case BodyShape.HANDLER:
-            return _handled(plan, value)
-        case BodyShape.CSV:
-            return _csv(is_scalar)
-        case BodyShape.GEOJSON:
-            return raw(
-                "pg_catalog.json_build_object('type', 'FeatureCollection', 'features', "
-                "coalesce(pg_catalog.json_agg(extensions.st_asgeojson(hw_t)::json), '[]'))"
-            )
-    rows = _AGGREGATED if value is T else concat(raw("pg_catalog.json_agg("), value, raw(")"))
-    if _counts_others(plan):
-        rows = raw("pg_catalog.json_agg(hw_t.hw_one) filter (where hw_t.hw_one is not null)")
-    if plan.output.strips_nulls:
-        rows = concat(raw("pg_catalog.json_strip_nulls("), rows, raw(")"))
-    if single or plan.output.shape is BodyShape.SINGLE:
-        return concat(raw("coalesce("), rows, raw(" -> 0, 'null')"))
-    return concat(raw("coalesce("), rows, raw(", '[]')"))
-
-
-def _handled(plan: RestPlan, value: Sql) -> Sql:
-    handler = plan.output.handler
-    assert handler is not None  # the shape says so
-    if handler.is_scalar:
-        return concat(raw("(pg_catalog.array_agg("), value, raw("))[1]"))
-    typed = concat(value, raw("::"), qualified(*handler.relation)) if handler.relation else value
-    return concat(qualified(*handler.function), raw("("), typed, raw(")"))
-
-
-def _csv(is_scalar: bool) -> Sql:
-    """Return a header of keys and the rows as Postgres writes composite values."""
-    if is_scalar:
-        return raw(
-            "'pgrst_scalar' || E'\\n' || coalesce(pg_catalog.string_agg(hw_t.pgrst_scalar::text, E'\\n'), '')"
-        )
-    return raw(
-        "(select coalesce(pg_catalog.string_agg(hw_key, ','), '') from (select pg_catalog.json_object_keys(hw_row) as hw_key "
-        "from (select pg_catalog.row_to_json(hw_page.*) as hw_row from hw_page limit 1) as hw_first) as hw_header) || E'\\n' || "
-        "coalesce(pg_catalog.string_agg(substring(hw_t::text, 2, length(hw_t::text) - 2), E'\\n'), '')"
-    )

@@ -5,7 +5,15 @@ then selects `row_to_json(join)` or the array, or (spread) the columns one by on
 Source: docs/reference/rest.md, sections 9 and 24.
 """
 
-from workers.rest.model import ALL_ROWS, Bound, Embed, PlannedColumn, RelationRead, RowRange
+from workers.rest.model import (
+    ALL_ROWS,
+    Bound,
+    Embed,
+    PlannedColumn,
+    PlannedField,
+    RelationRead,
+    RowRange,
+)
 from workers.rest.plan.spread import output_name
 from workers.rest.query.fields import (
     aggregate_sql,
@@ -37,13 +45,14 @@ _LONG_PAGE = 1 << 20
 
 def read_sql(read: RelationRead, *, as_jsonb: bool = False) -> Sql:
     """Return the rows of a read as a SELECT. `as_jsonb`: embeds as jsonb, whose text form is the one CSV shows."""
-    return _select(read, _place(read), _source(read), (), as_jsonb=as_jsonb)
+    has_distinct = read.distinct is not None  # `select distinct` needs a column
+    return _select(read, _place(read), _source(read), (), as_jsonb=as_jsonb, keeps_column=has_distinct)
 
 
 def page_sql(read: RelationRead) -> Sql:
     """Return the rows of a page by cursor, one more than it has: each as JSON, with its order values and its number."""
     place = _place(read)
-    items, _ = _items(read, place, as_jsonb=False)
+    items, _ = _items(read, place, as_jsonb=False, keeps_column=False)
     embedded = {embed.alias: list(embed.ordered_by) for embed in read.embeds}
     values = [order_value(place, term, embedded) for term in read.order]
     is_backward = read.cursor is not None and read.cursor.is_backward
@@ -122,9 +131,7 @@ def _place(read: RelationRead) -> RowReference:
 
 def _source(read: RelationRead) -> Sql:
     """Return what stands behind FROM: a relation, or a name of the statement."""
-    if not read.source[0]:
-        return ident(read.source[1])
-    name = qualified(*read.source)
+    name = qualified(*read.source) if read.source[0] else ident(read.source[1])
     return name if read.alias == read.source[1] else concat(name, raw(" as "), ident(read.alias))
 
 
@@ -136,8 +143,14 @@ def _select(
     *,
     ranged: bool = True,
     as_jsonb: bool = False,
+    keeps_column: bool = True,
 ) -> Sql:
-    items, grouped = _items(read, place, as_jsonb=as_jsonb or read.groups or read.distinct is not None)
+    items, grouped = _items(
+        read,
+        place,
+        as_jsonb=as_jsonb or read.groups or read.distinct is not None,
+        keeps_column=keeps_column,
+    )
     embeds = read.embeds
     rows = concat(
         raw("select "),
@@ -149,15 +162,26 @@ def _select(
         where_sql(place, read.where, *conditions) if read.where or conditions else EMPTY,
         concat(raw(" group by "), join(", ", grouped)) if read.groups and grouped else EMPTY,
         having_sql(place, read.having) if read.having else EMPTY,
-        order_sql(place, read.order, {embed.alias: list(embed.ordered_by) for embed in embeds})
+        order_sql(
+            place,
+            read.order,
+            {embed.alias: list(embed.ordered_by) for embed in embeds},
+            _grouped_paths(read) if read.groups else {},
+        )
         if read.order
         else EMPTY,
     )
     return _within(rows, read.range) if ranged and read.range != ALL_ROWS else rows
 
 
-def _items(read: RelationRead, place: RowReference, *, as_jsonb: bool) -> tuple[list[Sql], list[Sql]]:
-    """Return the select list, and the positions in it that form GROUP BY if the read groups its rows."""
+def _items(
+    read: RelationRead, place: RowReference, *, as_jsonb: bool, keeps_column: bool = True
+) -> tuple[list[Sql], list[Sql]]:
+    """Return the select list, and the positions in it that form GROUP BY if the read groups its rows.
+
+    `keeps_column`: without columns of its own the list has one that is not shown: rows of embeds are compared with null, and
+    a row without columns counts as null. Rows of the response are shown as they are: `{}`.
+    """
     items: list[Sql] = []
     grouped: list[int] = []
     for item in read.items:
@@ -174,7 +198,23 @@ def _items(read: RelationRead, place: RowReference, *, as_jsonb: bool) -> tuple[
             items.append(_embedded(item, as_jsonb=as_jsonb))
             grouped.append(len(items))
     positions = [number(position) for position in grouped] if read.groups else []
-    return items or [raw("true as hw_found")], positions
+    if not items and keeps_column:
+        items.append(raw("true as hw_found"))
+    return items, positions
+
+
+def _grouped_paths(read: RelationRead) -> dict[PlannedField, int]:
+    """Return the JSON paths by which a read groups its rows, with their place in the select list."""
+    paths: dict[PlannedField, int] = {}
+    place = 0
+    for item in read.items:
+        if not isinstance(item, PlannedColumn):
+            place += len(item.spread) if item.is_spread else not item.is_hidden
+            continue
+        place += 1
+        if item.field.path and not item.aggregate and not item.cast:
+            paths[item.field] = place
+    return paths
 
 
 # --- embeds --------------------------------------------------------------------------------------------------

@@ -131,7 +131,8 @@ create cast (api.one_way as json) with function api.json(api.one_way) as implici
 
 -- media handlers
 create domain api."Text/HTML" as text;
-create domain api."application/vnd.x+json" as jsonb;
+create domain hidden.document as jsonb;
+create domain api."application/vnd.x+json" as hidden.document;
 create domain api."*/*" as bytea;
 create domain api."no media type" as text;
 create function api.page() returns api."Text/HTML" language sql as 'select ''x''::api."Text/HTML"';

@@ -350,12 +350,12 @@ def test_representations_are_implicit_casts_of_domains(catalog):
 def test_media_handlers_are_aggregates_over_rows_and_functions(catalog):
     assert set(catalog.media_handlers) == {
         MediaHandler("text/html", ("api", "page"), None, is_scalar=True),
-        MediaHandler("*/*", ("api", "anything"), None, is_scalar=True),
+        MediaHandler("*/*", ("api", "anything"), None, is_scalar=True, base_type="bytea"),
         MediaHandler("text/html", ("api", "html_step"), None, is_scalar=True),
         MediaHandler("text/html", ("api", "int_step"), None, is_scalar=True),
-        MediaHandler("application/vnd.x+json", ("api", "x_final"), None, is_scalar=True),
+        MediaHandler("application/vnd.x+json", ("api", "x_final"), None, is_scalar=True, base_type="jsonb"),
         MediaHandler("text/html", ("api", "html_of_kinds"), ("api", "kinds")),
-        MediaHandler("application/vnd.x+json", ("api", "x_of_any"), None),
+        MediaHandler("application/vnd.x+json", ("api", "x_of_any"), None, base_type="jsonb"),
     }
 
 

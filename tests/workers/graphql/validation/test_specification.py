@@ -100,7 +100,6 @@ INVALID = [
     Case("5.5.1.3 Fragments on Composite Types", "{ accountCollection { ... on Int { x } pageInfo { hasNextPage } } }"),
     Case("5.5.2.1 Fragment Spread Target Defined", "{ accountCollection { ...F } }"),
     Case("5.5.2.2 Fragment Spreads must not Form Cycles", "{ accountCollection { ...F } } fragment F on AccountConnection { ...F }"),
-    Case("5.5.2.3 Fragment Spread Is Possible", "{ accountCollection { ... on Blog { id } edges { cursor } } }"),
     Case("5.5.2.3 Fragment Spread Is Possible, named", "{ accountCollection { ...F edges { cursor } } } fragment F on Blog { id }"),
     Case("5.6.1 Values of Correct Type", f'{{ accountCollection(first: "1") {ROWS} }}'),
     Case("5.6.1 Values of Correct Type, of a wide integer", f"{{ accountCollection(first: 3000000000) {ROWS} }}"),
@@ -140,6 +139,7 @@ INVALID = [
 ]  # fmt: skip
 ACCEPTED = [
     Case("5.5.1.4 Fragments Must Be Used", f"{{ accountCollection {ROWS} }} fragment F on Account {{ id }}"),
+    Case("5.5.2.3 Fragment Spread Is Possible, inline", "{ accountCollection { ... on Blog { id } edges { cursor node { ... on Blog { ownerId } id } } } }"),
     Case("5.6.3 Input Object Field Uniqueness", f"{{ accountCollection(filter: {{id: {{eq: 1, eq: 2}}}}) {ROWS} }}"),
     Case("5.6.1 Values of Correct Type, an enum as a string", f'{{ accountCollection(orderBy: [{{id: "AscNullsLast"}}]) {ROWS} }}'),
     Case("5.8.3 All Variable Uses Defined, with a value", f"{{ accountCollection(first: $n) {ROWS} }}", {"n": 1}),

@@ -153,6 +153,7 @@ def test_lists(text: str, items: tuple[str, ...]) -> None:
         ("not.not.eq.1", 5, 'unexpected "n" expecting operator (eq, gt, ...)'),
         ("eq(some).1", 3, 'unexpected "(" expecting "."'),
         ("neq(any).1", 4, 'unexpected "(" expecting "."'),
+        ("fts().1", 4, 'unexpected "(" expecting "."'),
         ("is.nil", 4, 'unexpected "n" expecting isVal: (null, not_null, true, false, unknown)'),
         ("is.", 4, "unexpected end of input expecting isVal: (null, not_null, true, false, unknown)"),
         ("in.a,b", 4, 'unexpected "a" expecting "("'),

@@ -163,7 +163,8 @@ def test_totals(target: str, headers: dict[str, str], total: str) -> None:
         ("/rpc/add?a=1&limit=1", {}, "coalesce(pg_catalog.json_agg(hw_t.\"pgrst_scalar\") -> 0, 'null')"),
         ("/rpc/one_project?wanted=1", {}, "coalesce(pg_catalog.json_agg(hw_t) -> 0, 'null')"),
         ("/rpc/nothing", {}, "null::text"),
-        ("/rpc/page", {"accept": "text/html"}, '(pg_catalog.array_agg(hw_t."pgrst_scalar"))[1]'),
+        ("/rpc/page", {"accept": "text/html"}, 'hw_t."pgrst_scalar"'),
+        ("/rpc/page?limit=5", {"accept": "text/html"}, '(pg_catalog.array_agg(hw_t."pgrst_scalar"))[1]'),
     ],
 )  # fmt: skip
 def test_bodies(target: str, headers: dict[str, str], body: str) -> None:
