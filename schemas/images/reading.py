@@ -46,8 +46,15 @@ def transform_of_query(query: str, sides: SideLimits) -> Transform:
 
 
 def transform_of_body(body: Mapping[str, object], sides: SideLimits) -> Transform:
-    """Parse `transform` of a signing request, decoded from JSON. Raises: BadTransform."""
-    values = {name: value for name, value in body.items() if name in _NAMES}
+    """Parse `transform` of a signing request, decoded from JSON. Raises: BadTransform.
+
+    A number may come as its text, as in the rest of the body (`BodyReader`).
+    """
+    values = {
+        name: _coerced(name, value) if isinstance(value, str) else value
+        for name, value in body.items()
+        if name in _NAMES
+    }
     return _transform(values, "body/transform", sides)
 
 

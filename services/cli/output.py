@@ -14,6 +14,7 @@ LABELS = {
     "API_URL": "API",
     "REST_URL": "REST",
     "GRAPHQL_URL": "GraphQL",
+    "FUNCTIONS_URL": "Functions",
     "STUDIO_URL": "Dashboard",
     "DB_URL": "Database",
     "POOLER_URL": "Pooler",
@@ -32,7 +33,12 @@ LABELS = {
 }
 _DUPLICATES = frozenset({"INBUCKET_URL"})
 """An older name of an address that is listed under its new name."""
-_HIDDEN = frozenset({"MAILPIT_KEY", "SECRET_KEY", "JWT_SECRET", "SERVICE_ROLE_KEY", "DB_URL", "POOLER_URL"})
+_HIDDEN = frozenset(
+    {
+        "MAILPIT_KEY", "SECRET_KEY", "JWT_SECRET", "SERVICE_ROLE_KEY", "DB_URL", "POOLER_URL",
+        "S3_PROTOCOL_ACCESS_KEY_SECRET",
+    }
+)  # fmt: skip
 
 
 class Terminal:

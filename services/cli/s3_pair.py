@@ -14,6 +14,8 @@ from msgspec import Struct
 
 from schemas.keys.secret import Secret
 from schemas.keys.secret_record import SecretRecord
+from schemas.settings.storage import S3Protocol
+from services.supervisor import addresses
 from services.supervisor.data_folder.folder import (
     DataFolder,
     create_data_folder,
@@ -32,7 +34,6 @@ ENVIRONMENT = {
 }
 """Environment names of the pair."""
 _NOTE = "s3.json"
-_PATH = "/storage/v1/s3"
 
 
 class _InUse(SecretRecord, Struct, frozen=True):
@@ -65,12 +66,9 @@ def s3_values(data: Path, values: dict[str, str]) -> dict[str, str]:
         pair = msgspec.json.decode((data / _NOTE).read_bytes(), type=_InUse)
     except (OSError, msgspec.DecodeError):
         return {}
-    address = {"STORAGE_S3_URL": values["API_URL"] + _PATH} if "API_URL" in values else {}
-    return address | {
-        "S3_PROTOCOL_ACCESS_KEY_ID": pair.access_key_id,
-        "S3_PROTOCOL_ACCESS_KEY_SECRET": pair.secret_access_key,
-        "S3_PROTOCOL_REGION": pair.region,
-    }
+    id, secret = Secret(pair.access_key_id), Secret(pair.secret_access_key)
+    protocol = S3Protocol(access_key_id=id, secret_access_key=secret, region=pair.region)
+    return addresses.s3_values(protocol, values)
 
 
 def _lacks_pair(project: Project) -> bool:

@@ -28,8 +28,8 @@ def status(data: Path | None, project: Path | None, form: str) -> None:
     """Show the addresses and keys of a running platform.
 
     \b
-    Names: API_URL REST_URL GRAPHQL_URL STUDIO_URL DB_URL POOLER_URL BROKER_URL PUBLISHABLE_KEY SECRET_KEY
-           JWT_SECRET ANON_KEY SERVICE_ROLE_KEY STORAGE_S3_URL S3_PROTOCOL_ACCESS_KEY_ID
+    Names: API_URL REST_URL GRAPHQL_URL FUNCTIONS_URL STUDIO_URL DB_URL POOLER_URL BROKER_URL
+           PUBLISHABLE_KEY SECRET_KEY JWT_SECRET ANON_KEY SERVICE_ROLE_KEY STORAGE_S3_URL S3_PROTOCOL_ACCESS_KEY_ID
            S3_PROTOCOL_ACCESS_KEY_SECRET S3_PROTOCOL_REGION (those of parts that do not run are left out)
     Exit codes: 0 it runs, 1 it does not
     """

@@ -2,6 +2,7 @@
 
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
+from schemas.settings.storage import S3Protocol
 from schemas.settings.tree import Settings, gateway_scheme
 from services.supervisor.api_keys import ApiKeys
 from services.supervisor.errors import StartRefused
@@ -69,6 +70,8 @@ def status_values(settings: Settings, ports: Ports, keys: ApiKeys) -> dict[str, 
     if ports.api:
         api = settings.api.external_url.rstrip("/") or gateway_url(settings, ports)
         values |= {"API_URL": api, "REST_URL": f"{api}/rest/v1", "GRAPHQL_URL": f"{api}/graphql/v1"}
+        if settings.edge_runtime.enabled:
+            values["FUNCTIONS_URL"] = f"{api}/functions/v1"
         if settings.dashboard.enabled and settings.management.enabled:
             values["STUDIO_URL"] = f"{api}/_/"
     if settings.db.url:
@@ -89,6 +92,22 @@ def status_values(settings: Settings, ports: Ports, keys: ApiKeys) -> dict[str, 
         "JWT_SECRET": keys.jwt_secret,
         "ANON_KEY": keys.anon_key,
         "SERVICE_ROLE_KEY": keys.service_role_key,
+    }
+
+
+def s3_values(protocol: S3Protocol, values: dict[str, str]) -> dict[str, str]:
+    """Return the address and pair of the S3 endpoint under the names of the official command line; empty without a pair.
+
+    `values` are those of `status_values`.
+    """
+    id, secret = protocol.access_key_id, protocol.secret_access_key
+    if not (protocol.enabled and id and secret):
+        return {}
+    address = {"STORAGE_S3_URL": f"{values['API_URL']}/storage/v1/s3"} if "API_URL" in values else {}
+    return address | {
+        "S3_PROTOCOL_ACCESS_KEY_ID": id.reveal(),
+        "S3_PROTOCOL_ACCESS_KEY_SECRET": secret.reveal(),
+        "S3_PROTOCOL_REGION": protocol.region,
     }
 
 

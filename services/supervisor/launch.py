@@ -121,7 +121,9 @@ async def _run(
         is_upgrade=bool(prepared.upgraded_from),
         before={"postgres": prepared.create_database} if prepared.create_database else {},
     )
-    shown = dict(values)  # with the link of a first start, which is not written down
+    storage = prepared.project.settings.storage
+    # With what is not written down: the link of a first start, and the key pair of S3, which has a file of its own.
+    shown = values | (addresses.s3_values(storage.s3_protocol, values) if storage.enabled else {})
     background = {asyncio.create_task(_backup_runner(prepared, report).run())}
     if prepared.project.settings.backup.continuous and prepared.project.settings.backup.drill:
         background.add(asyncio.create_task(DrillSchedule(prepared.folder, prepared.project, report).run()))

@@ -17,6 +17,7 @@ from workers.auth.http.routes import ROUTER
 from workers.auth.model import rejections
 from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import (
+    UNEXPECTED,
     AuthError,
     OAuthError,
     error_from_database,
@@ -26,6 +27,13 @@ from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.routing import MethodNotAllowed, RouteMatch
 
 MAX_BODY_BYTES = 1024 * 1024
+_SAVING = "Database error saving new user"
+_MESSAGES = {
+    ("POST", "/signup"): _SAVING,
+    ("POST", "/invite"): _SAVING,
+    ("POST", "/admin/users"): "Database error creating new user",
+}
+"""What the official server writes where a new user cannot be stored, such as after the error of a trigger: users search for it."""
 
 
 class AuthWorker:
@@ -46,7 +54,8 @@ class AuthWorker:
         except (DatabaseError, Disconnected, PoolTimeout) as error:
             if isinstance(error, DatabaseError):
                 observe(change_rejected(error, request.id))
-            failure = error_from_database(error)
+            message = _MESSAGES.get((request.method, request.path), UNEXPECTED)
+            failure = error_from_database(error, message)
         version = parse_api_version(header(request.headers, VERSION_HEADER))
         response = failure.for_version(version, request.id).response()
         if not wants_page(request):

@@ -67,6 +67,10 @@ _ROUTES: tuple[ServiceRoute[EndpointCall], ...] = (
     ServiceRoute("DELETE", "/bucket/{bucket}", EndpointCall(buckets.delete, "storage.bucket.delete")),
     ServiceRoute("POST", "/bucket/{bucket}/empty", EndpointCall(buckets.empty, "storage.bucket.empty")),
     ServiceRoute("GET", "/bucket/{bucket}/size", EndpointCall(buckets.size, "storage.bucket.get")),
+    *(
+        ServiceRoute(method, "/bucket/{bucket}/lifecycle", EndpointCall(buckets.lifecycle, "storage.bucket.get"))
+        for method in ("GET", "PUT", "DELETE")
+    ),
     ServiceRoute("GET", "/object/public/{bucket}/{key...}", EndpointCall(download.public, "storage.object.get_public", CallerRequirement.NONE)),
     ServiceRoute("HEAD", "/object/public/{bucket}/{key...}", EndpointCall(info.head_public, "storage.object.info_public", CallerRequirement.NONE)),
     ServiceRoute("GET", "/object/authenticated/{bucket}/{key...}", EndpointCall(download.authenticated, _READ)),

@@ -148,6 +148,8 @@ class ChannelMachine:
             return self._reject(self._unauthorized(), is_slow=True)
         if self.join.replay is not None and not rights.broadcast:
             return self._reject(self._unauthorized(), is_slow=True)
+        if self.join.replay is not None and not self.join.replay.is_valid:
+            return self._reject("UnableToReplayMessages: Replay params are not valid")
         self.rights = rights
         self.state = ChannelState.JOINED
         changes = [] if self.join.is_old else [requested.reply() for requested in self.join.changes]
@@ -316,11 +318,8 @@ class ChannelMachine:
 
     def _check_join(self, identity: RealtimeIdentity) -> list[Action]:
         self.identity = identity
-        replay = self.join.replay
-        if replay is not None and not self.join.is_private:
+        if self.join.replay is not None and not self.join.is_private:
             return self._reject("UnableToReplayMessages: Replay is not allowed for public channels")
-        if replay is not None and not replay.is_valid:
-            return self._reject("UnableToReplayMessages: Replay params are not valid")
         return self._check(JoinCheck())
 
     def _check(self, check: Action) -> list[Action]:

@@ -63,7 +63,9 @@ class ChannelQueries:
             claims=identity.claims,
             headers=headers,
             with_presence=with_presence,
-            replay=None if replay is None else ReplayQuery(replay.since, replay.limit),
+            replay=ReplayQuery(replay.since, replay.limit)
+            if replay is not None and replay.is_valid
+            else None,
         )
         rights = await self._query(CHANNEL, query, ChannelRights)
         return ReadRights(rights.can_read_broadcast, rights.can_read_presence, tuple(rights.replayed))

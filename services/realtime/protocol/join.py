@@ -173,9 +173,9 @@ def _replay(value: Any) -> ReplayRequest | None:
     since: Any = value.get("since")
     limit: Any = value.get("limit")
     limit = MOST_REPLAYED if limit is None else limit
-    if not (_is_whole(since) and _is_whole(limit) and 0 <= since <= _LATEST_MS and limit >= 1):
+    if not (_is_whole(since) and _is_whole(limit) and 0 <= since <= _LATEST_MS):
         return ReplayRequest(is_valid=False)
-    return ReplayRequest(since, min(limit, MOST_REPLAYED))
+    return ReplayRequest(since, max(1, min(limit, MOST_REPLAYED)))
 
 
 def _is_whole(value: Any) -> bool:

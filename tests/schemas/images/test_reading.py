@@ -94,9 +94,10 @@ def test_a_body_is_read_with_its_own_place_in_messages() -> None:
     body = json.loads('{"width": 80, "height": 60.0, "resize": "contain", "other": [1], "quality": null}')
 
     assert transform_of_body(body, SIDES) == Transform(80, 60, "contain")
+    assert transform_of_body({"width": "80", "resize": "fill"}, SIDES) == Transform(80, 0, "fill")
     for wrong, message in {
         '{"width": true}': "body/transform/width must be integer",
-        '{"width": "80"}': "body/transform/width must be integer",
+        '{"width": "8x"}': "body/transform/width must be integer",
         '{"gravity": 5}': "body/transform/gravity must be equal to one of the allowed values",
         '{"x_offset": [], "gravity": "no"}': "body/transform/x_offset must be number",
         '{"width": 1e400}': "body/transform/width must be integer",

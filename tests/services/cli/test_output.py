@@ -22,6 +22,7 @@ def test_simple_values_look_as_the_official_tool_writes_them():
 
 def test_published_keys_are_shown_and_own_ones_hidden(capsys):
     values = {"API_URL": "http://x", "SECRET_KEY": KEYS.secret_key, "JWT_SECRET": KEYS.jwt_secret}
+    values["S3_PROTOCOL_ACCESS_KEY_SECRET"] = "pair"
     Terminal(detached=True).ready(values, 1.0)
     shown = capsys.readouterr().out
     Terminal(detached=True).ready({**values, "JWT_SECRET": "mine"}, 1.0)
@@ -30,4 +31,5 @@ def test_published_keys_are_shown_and_own_ones_hidden(capsys):
     assert KEYS.secret_key in shown
     assert KEYS.secret_key not in hidden
     assert "mine" not in hidden
+    assert ("pair" in shown, "pair" in hidden) == (True, False)
     assert "http://x" in hidden

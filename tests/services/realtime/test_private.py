@@ -155,26 +155,20 @@ async def test_stored_messages_come_again_before_anything_else(
     assert frames[1].payload["payload"] == b"\x00"
 
 
-@pytest.mark.parametrize(
-    ("config", "reason"),
-    [
-        (
-            {"broadcast": {"replay": {"since": 0}}},
-            "UnableToReplayMessages: Replay is not allowed for public channels",
-        ),
-        (
-            {"private": True, "broadcast": {"replay": {"since": "x"}}},
-            "UnableToReplayMessages: Replay params are not valid",
-        ),
-    ],
-)
-async def test_impossible_replay_is_refused(
-    realtime_edges: RealtimeEdges, config: dict[str, object], reason: str
-) -> None:
+async def test_impossible_replay_is_refused(realtime_edges: RealtimeEdges, pool: Pool) -> None:
+    room, ada = fresh(), fresh("ada")
+    pool.let(ada, read="broadcast")
+    wrong = {"private": True, "broadcast": {"replay": {"since": "x"}}}
     async with realtime_edges.client() as client:
-        answer = await client.join(fresh(), config)
+        public = await client.join(room, {"broadcast": {"replay": {"since": 0}}})
+        stranger = await client.join(room, wrong)
+        reader = await client.join(room, wrong, access_token=token(sub=ada))
 
-    assert answer == {"status": "error", "response": {"reason": reason}}
+    assert [answer["response"]["reason"] for answer in (public, stranger, reader)] == [
+        "UnableToReplayMessages: Replay is not allowed for public channels",
+        f"Unauthorized: You do not have permissions to read from this Channel topic: {room}",
+        "UnableToReplayMessages: Replay params are not valid",
+    ]
 
 
 async def test_headers_of_the_socket_are_told_to_policies(realtime_edges: RealtimeEdges, pool: Pool) -> None:

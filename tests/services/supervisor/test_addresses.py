@@ -1,12 +1,15 @@
 import pytest
 
 from schemas.keys.secret import Secret
+from schemas.settings.functions import EdgeRuntime
 from schemas.settings.reading import load_settings
+from schemas.settings.storage import S3Protocol
 from schemas.settings.tree import Api, Db, Gateway, Settings
 from services.supervisor.addresses import (
     database_url,
     hosts_of,
     libpq_environment,
+    s3_values,
     socket_url,
     status_values,
     url_for_role,
@@ -28,6 +31,7 @@ def test_values_carry_the_names_of_the_official_tool():
     assert values["API_URL"] == "http://127.0.0.1:54321"
     assert values["REST_URL"] == "http://127.0.0.1:54321/rest/v1"
     assert values["GRAPHQL_URL"] == "http://127.0.0.1:54321/graphql/v1"
+    assert values["FUNCTIONS_URL"] == "http://127.0.0.1:54321/functions/v1"
     assert values["DB_URL"] == "postgresql://postgres:postgres@127.0.0.1:54322/postgres"
     assert {"ANON_KEY", "SERVICE_ROLE_KEY", "PUBLISHABLE_KEY", "SECRET_KEY", "JWT_SECRET"} <= values.keys()
 
@@ -40,10 +44,23 @@ def test_no_printed_name_is_read_as_a_setting():
     assert load_settings(b"", printed)[1] == []
 
 
+def test_the_s3_endpoint_has_an_address_with_its_pair():
+    pair = S3Protocol(access_key_id=Secret("i"), secret_access_key=Secret("s"))
+
+    assert s3_values(pair, {"API_URL": "http://x"}) == {
+        "STORAGE_S3_URL": "http://x/storage/v1/s3",
+        "S3_PROTOCOL_ACCESS_KEY_ID": "i",
+        "S3_PROTOCOL_ACCESS_KEY_SECRET": "s",
+        "S3_PROTOCOL_REGION": "us-east-1",
+    }
+    assert s3_values(S3Protocol(), {"API_URL": "http://x"}) == {}
+
+
 def test_parts_that_do_not_run_have_no_address():
     values = shown(Settings(), Ports(0, 0, 0))
 
-    assert not {"API_URL", "REST_URL", "DB_URL", "BROKER_URL"} & values.keys()
+    assert not {"API_URL", "REST_URL", "FUNCTIONS_URL", "DB_URL", "BROKER_URL"} & values.keys()
+    assert "FUNCTIONS_URL" not in shown(Settings(edge_runtime=EdgeRuntime(enabled=False)))
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,10 @@ async def test_an_answer_again_moves_its_entry_to_the_new_time(auth_pool: AuthPo
         ({"challenge_id": "x"}, (400, "bad_json")),
         ({"challenge_id": str(uuid.uuid4())}, (422, "mfa_factor_not_found")),
         ({"challenge_id": None}, (422, "mfa_factor_not_found")),
+        (
+            {"challenge_id": str(uuid.uuid4()), "code": ""},
+            (400, "validation_failed"),
+        ),  # the code is read first
     ],
 )
 async def test_what_is_no_right_answer_is_refused(

@@ -1,5 +1,6 @@
 """POST /token with a password, row by row of the reference's table (4.2). Refreshes are in test_sessions.py."""
 
+import json
 import uuid
 
 import bcrypt
@@ -38,6 +39,17 @@ async def test_a_form_signs_in_too(plain: AuthPool):
 
     response = await plain.send(
         "POST", "/token", form, content_type="application/x-www-form-urlencoded; charset=utf-8"
+    )
+
+    assert response.status == 200
+
+
+async def test_json_that_curl_sends_as_a_form_is_json(plain: AuthPool):
+    signed = await plain.sign_up()
+    body = json.dumps({"email": signed.email, "password": PASSWORD}, indent=1)
+
+    response = await plain.send(
+        "POST", GRANT, f"\n{body}".encode(), content_type="application/x-www-form-urlencoded"
     )
 
     assert response.status == 200

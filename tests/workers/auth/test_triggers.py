@@ -239,9 +239,7 @@ async def test_a_defect_of_a_trigger_is_told_to_the_log_with_its_function_and_no
         answers.append(json.loads((await auth_pool.send("POST", "/signup", body)).body))
 
     logged = capsys.readouterr().err
-    assert {each["msg"] for each in answers} == {
-        "Unexpected failure, please check server logs for more information"
-    }
+    assert {each["msg"] for each in answers} == {"Database error saving new user"}
     lines = [json.loads(line) for line in logged.splitlines() if "ChangeRejected" in line]
     assert [line["sqlstate"] for line in lines] == ["42P01", "22P02"]
     assert all(f"function public.{valley.table}()" in line["function"] for line in lines)

@@ -74,8 +74,6 @@ async def _verify(
 ) -> bool | DeferredCheck:
     """Return whether a code is the one that was sent; if the SMS provider generates the codes, return the question to it."""
     del transaction, user
-    if not answer.code:
-        raise rejections.NO_MFA_CODE()
     phone, outbox = factor.phone or "", context.outbox
     if outbox.checker is not None and outbox.test_code(phone) is None:
         return partial(outbox.is_right, phone, answer.code)

@@ -188,7 +188,10 @@ class VerifyFunction(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FactorKind:
-    """A kind of second factor. `method` is its entry in AMR, `wrong` builds the error for a wrong answer."""
+    """A kind of second factor. `method` is its entry in AMR, `wrong` builds the error for a wrong answer.
+
+    `takes_code`: an answer is a code, and one without a code is rejected before its challenge is looked up.
+    """
 
     method: SignInMethod
     switches: Callable[[Mfa], Switches]
@@ -198,3 +201,4 @@ class FactorKind:
     enroll: EnrollFunction
     challenge: ChallengeFunction
     verify: VerifyFunction
+    takes_code: bool = True

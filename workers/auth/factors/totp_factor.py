@@ -66,8 +66,6 @@ async def _verify(
 ) -> bool:
     """Return whether a code is correct, and use its time step up."""
     del user, challenge
-    if not answer.code:
-        raise rejections.NO_MFA_CODE()
     secret = context.vault.open(factor.secret or "", factor.id, SealPurpose.FACTOR)
     step = step_of(answer.code, secret, context.clock(), factor.last_totp_step)
     return step is not None and await use_step(transaction, factor.id, step)

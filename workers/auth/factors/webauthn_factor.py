@@ -224,5 +224,6 @@ KIND = FactorKind(
     enroll=_enroll,
     challenge=_challenge,
     verify=_verify,
+    takes_code=False,
 )
 """See `factor_kinds.py`."""

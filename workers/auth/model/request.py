@@ -133,7 +133,9 @@ class AuthRequest:
 
     @property
     def _is_form(self) -> bool:
-        return (header(self.http.headers, "content-type") or "").partition(";")[0].strip().lower() == _FORM
+        """Whether the body is a form. JSON may come under its type: `curl -d '{...}'` sends it unless told otherwise."""
+        kind = (header(self.http.headers, "content-type") or "").partition(";")[0].strip().lower()
+        return kind == _FORM and not self.body.lstrip().startswith(b"{")
 
     @staticmethod
     def _fields(text: str) -> list[tuple[str, str]]:

@@ -70,6 +70,12 @@ async def read_rules(context: StorageContext, request: StorageRequest, bucket: s
     return decode_rules((await context.read(request.as_service(), statement(SQL["rules"], bucket)))[0])
 
 
+async def find_rules(context: StorageContext, request: StorageRequest, bucket: str) -> BucketRules | None:
+    """Return the rules of a bucket, for any caller, or None without the bucket."""
+    rows = await context.run(request.as_service(), statement(SQL["rules"], bucket))
+    return decode_first(rows[0], BucketRules)
+
+
 async def read_rules_with_room(
     context: StorageContext, request: StorageRequest, bucket: str, key: str
 ) -> BucketRules:

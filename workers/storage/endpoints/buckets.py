@@ -12,7 +12,7 @@ from schemas.http import Response
 from schemas.numbers import clamp_whole_number
 from workers.storage.buckets import rows
 from workers.storage.buckets.rows import BucketChange, NewBucket
-from workers.storage.model.errors import invalid_request
+from workers.storage.model.errors import feature_not_enabled, invalid_request
 from workers.storage.model.media_types import parse_allowed
 from workers.storage.model.names_and_sizes import (
     check_bucket_name,
@@ -122,6 +122,15 @@ async def empty(context: StorageContext, request: StorageRequest) -> Response:
     request.read_nothing()
     await rows.empty(context, request, request.bucket)
     return message_response("Empty bucket has been queued. Completion may take up to an hour.")
+
+
+async def lifecycle(context: StorageContext, request: StorageRequest) -> Response:
+    """`bucket/{id}/lifecycle`: rules for earlier versions of objects, of which the platform keeps none.
+
+    Raises: StorageError: 404 without the bucket, otherwise 409 `FeatureNotEnabled`, which the clients document.
+    """
+    await rows.read_bucket(context, request, request.bucket)
+    raise feature_not_enabled("lifecycle")
 
 
 async def size(context: StorageContext, request: StorageRequest) -> Response:

@@ -21,7 +21,7 @@ from workers.storage.requests.context import StorageContext
 from workers.storage.requests.storage_request import StorageRequest, json_response, message_response
 from workers.storage.uploads import move_and_copy
 from workers.storage.uploads.model import ObjectAttributes, Upload, metadata_of
-from workers.storage.uploads.move_and_copy import ObjectMove, rename_folder, visible_object, whole_row
+from workers.storage.uploads.move_and_copy import ObjectMove, rename_folder, visible_object
 from workers.storage.uploads.rows import existing_name_as_412
 from workers.storage.uploads.upload_headers import header_metadata
 from workers.storage.uploads.write_conditions import (
@@ -54,7 +54,7 @@ async def move(context: StorageContext, request: StorageRequest) -> Response:
 async def copy(context: StorageContext, request: StorageRequest) -> Response:
     """`POST object/copy`, under conditions about the destination.
 
-    A copy onto itself writes a new version with the new attributes; without new ones it changes nothing.
+    A copy onto itself is like any other: it needs `x-upsert: true` and writes a new version.
     """
     read = request.read()
     copies_metadata, inner = read.flag("copyMetadata", True), read.inner("metadata")
@@ -63,8 +63,6 @@ async def copy(context: StorageContext, request: StorageRequest) -> Response:
     way = _way(context, read, replacement)
     row = await visible_object(context, request, way.bucket, way.key)
     condition = read_write_condition(request.http.headers)
-    if way.is_noop and copies_metadata and condition is None:
-        return json_response(await whole_row(context, request, way.bucket, way.key))
     about = _kept_attributes(row) if copies_metadata else _replaced_attributes(request, row, members)
     upload = Upload(
         way.to_bucket,

@@ -123,19 +123,6 @@ returning json_build_object(
   'metadata', metadata, 'user_metadata', user_metadata
 )
 
--- name: whole
--- As the caller or the service role: all public columns, and those of the response to a copy.
-select json_build_object(
-  'Id', id, 'Key', bucket_id || '/' || name, 'name', name, 'bucket_id', bucket_id, 'owner', owner, 'owner_id', owner_id,
-  'version', version, 'id', id,
-  'updated_at', to_char(updated_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-  'created_at', to_char(created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-  'last_accessed_at', to_char(last_accessed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-  'metadata', metadata, 'user_metadata', user_metadata
-)
-from storage.objects
-where bucket_id = $1 and name = $2
-
 -- name: move
 -- As the caller, rolled back; then as the service role.
 update storage.objects

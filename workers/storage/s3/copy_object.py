@@ -6,6 +6,7 @@ Source: docs/reference/storage.md, sections 6.7 and 10.
 from urllib.parse import unquote
 
 from schemas.http import Response
+from workers.storage.buckets.rows import read_rules
 from workers.storage.model.content_headers import without_content_members
 from workers.storage.model.names_and_sizes import parse_key
 from workers.storage.objects.rows import ObjectRow
@@ -42,6 +43,7 @@ async def copy(context: StorageContext, request: S3Request) -> Response:
             " metadata: use x-amz-metadata-directive: REPLACE"
         )
         raise S3Error("InvalidRequest", message)
+    await read_rules(context, request.storage_request, request.bucket)  # S3 names a missing bucket
     about = attributes_of(request) if directive == "REPLACE" else _about(row)
     who = request.storage_request.caller
     condition = condition_of_write(request)

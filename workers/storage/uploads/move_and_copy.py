@@ -10,14 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import uuid4
 
-import msgspec
-
 from broker.blobs.blob_names import BlobPath, blob
 from broker.blobs.errors import BlobMissing
 from workers.database.errors import DatabaseError, PoolTimeout
 from workers.database.transactions.interactive import decode_first, statement
 from workers.database.transactions.model import Statement
-from workers.storage.buckets.rows import read_rules
+from workers.storage.buckets.rows import find_rules
 from workers.storage.model.errors import StorageError, no_such_key, too_large
 from workers.storage.model.media_types import check_mime_type
 from workers.storage.model.names_and_sizes import limit_of
@@ -52,7 +50,7 @@ class ObjectMove:
 
     @property
     def is_noop(self) -> bool:
-        """Whether source and destination are the same."""
+        """Whether source and destination are the same; a move then does nothing."""
         return (self.bucket, self.key) == (self.to_bucket, self.to_key)
 
 
@@ -158,8 +156,13 @@ async def copy_blob(context: StorageContext, row: ObjectRow, bucket: str, versio
 async def check_fits_bucket(
     context: StorageContext, request: StorageRequest, bucket: str, mime_type: str, size: int
 ) -> None:
-    """Raises: StorageError if the bucket would reject the object as an upload."""
-    rules, settings = await read_rules(context, request, bucket), context.settings
+    """Raises: StorageError if the bucket would reject the object as an upload.
+
+    Without the bucket it returns: the caller's probe comes next and fails, by a policy or else by the foreign key.
+    """
+    rules, settings = await find_rules(context, request, bucket), context.settings
+    if rules is None:
+        return
     check_mime_type(mime_type, rules.allowed_mime_types)
     if size > limit_of(rules.file_size_limit, standard=settings.largest, largest=settings.largest):
         raise too_large()
@@ -174,16 +177,6 @@ async def visible_object(
     if row is None:
         raise no_such_key()
     return row
-
-
-async def whole_row(
-    context: StorageContext, request: StorageRequest, bucket: str, key: str
-) -> dict[str, object]:
-    """Return all columns of an object that the caller may see. Raises: StorageError (404)."""
-    rows = (await context.read(request.as_caller(), statement(SQL["whole"], bucket, key)))[0]
-    if not rows or rows[0][0] is None:
-        raise no_such_key()
-    return msgspec.json.decode(rows[0][0], type=dict[str, object])
 
 
 async def rename_folder(

@@ -117,14 +117,14 @@ def test_id_is_a_pure_function_of_the_entry() -> None:
 @pytest.mark.parametrize(
     ("replay", "is_valid"),
     [({"since": 1}, True), ({"since": 1, "limit": 99}, True), ({}, False), ({"since": "1"}, False),
-     ({"since": 1, "limit": 0}, False), ({"since": True}, False), ([], False), ({"since": -1}, False)],
+     ({"since": 1, "limit": 0}, True), ({"since": 1, "limit": "9"}, False), ({"since": True}, False), ([], False), ({"since": -1}, False)],
 )  # fmt: skip
 def test_replay_needs_whole_numbers(replay: object, is_valid: bool) -> None:
     join = parsed(broadcast={"replay": replay})
 
     assert join.replay is not None
     assert join.replay.is_valid is is_valid
-    assert join.replay.limit <= 25
+    assert 1 <= join.replay.limit <= 25
 
 
 def test_resume_is_a_position() -> None:

@@ -156,6 +156,16 @@ async def test_bucket_is_changed(storage_pool: StoragePool) -> None:
     assert (await storage_pool.ok("GET", f"/bucket/{name}"))["allowed_mime_types"] == []
 
 
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+async def test_lifecycle_of_a_bucket_is_not_enabled(storage_pool: StoragePool, method: str) -> None:
+    name, body = await storage_pool.bucket(), {"rules": []} if method == "PUT" else {}
+
+    found = await storage_pool.refused(method, f"/bucket/{name}/lifecycle", body)
+
+    assert found == (409, "FeatureNotEnabled", "The feature lifecycle is not enabled for this resource")
+    assert (await storage_pool.refused(method, f"/bucket/{name}-x/lifecycle", body))[1] == "NoSuchBucket"
+
+
 async def test_change_needs_something_that_changes(storage_pool: StoragePool) -> None:
     name = await storage_pool.bucket()
 

@@ -1,13 +1,14 @@
-"""The source of a copy."""
+"""Source and destination of a copy."""
 
 import pytest
 
 from schemas.http import Request
 from tests.workers.storage.storage_pool import SERVICE as CALLER
 from tests.workers.storage.storage_pool import StoragePool
+from workers.storage.model.errors import StorageError
 from workers.storage.requests.identity import SERVICE
 from workers.storage.requests.storage_request import StorageRequest
-from workers.storage.s3.copy_object import source_of
+from workers.storage.s3.copy_object import copy, source_of
 from workers.storage.s3.protocol.errors import S3Error
 from workers.storage.s3.protocol.request import S3Request, read_s3_request
 
@@ -27,3 +28,13 @@ async def test_the_only_version_of_an_object_may_be_named(storage_pool: StorageP
     with pytest.raises(S3Error) as refused:
         await source_of(storage_pool.store, copying(f"{bucket}/a?versionId=1234"))
     assert refused.value.code == "InvalidArgument"
+
+
+async def test_a_copy_into_a_missing_bucket_names_it(storage_pool: StoragePool) -> None:
+    bucket = await storage_pool.bucket()
+    await storage_pool.uploaded(f"/object/{bucket}/a", b"one")
+
+    with pytest.raises(StorageError) as refused:
+        await copy(storage_pool.store, copying(f"{bucket}/a"))
+
+    assert refused.value.code == "NoSuchBucket"

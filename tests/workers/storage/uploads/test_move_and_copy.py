@@ -8,6 +8,7 @@ import pytest
 from tests.workers.storage.storage_pool import ALICE, ALICE_ID, BOB, StoragePool, shown, told
 
 GONE = (404, "NoSuchKey", "Object not found")
+NO_BUCKET_TO_WRITE = (404, "InvalidRequest", "The related resource does not exist")
 
 
 async def test_move_keeps_the_id_and_touches_no_bytes(storage_pool: StoragePool) -> None:
@@ -57,7 +58,7 @@ async def test_move_refusals(storage_pool: StoragePool) -> None:
     assert (await moved())[:2] == (409, "KeyAlreadyExists")
     assert (await moved(destinationKey="../b"))[:2] == (400, "InvalidKey")
     assert (await moved(destinationKey="a/\u0000"))[:2] == (400, "InvalidKey")
-    assert (await moved(destinationBucket="nowhere"))[0] == 404
+    assert await moved(destinationBucket="nowhere") == NO_BUCKET_TO_WRITE
     assert (await moved(bucketId="nowhere"))[0] == 404
     small = await storage_pool.bucket(file_size_limit=5)
     typed = await storage_pool.bucket(allowed_mime_types=["image/*"])
@@ -77,7 +78,20 @@ async def test_move_onto_itself_does_nothing(storage_pool: StoragePool) -> None:
     body = {"bucketId": bucket, "sourceKey": "a", "destinationKey": "a"}
 
     assert await storage_pool.ok("POST", "/object/move", body) == {"message": "Successfully moved"}
-    assert (await storage_pool.ok("POST", "/object/copy", body))["Key"] == f"{bucket}/a"
+    assert await storage_pool.count(bucket) == 1
+
+
+async def test_copy_onto_itself_is_a_copy_like_any_other(storage_pool: StoragePool) -> None:
+    bucket = await storage_pool.bucket()
+    await storage_pool.uploaded(f"/object/{bucket}/a")
+    old = await storage_pool.version(bucket, "a")
+    body = {"bucketId": bucket, "sourceKey": "a", "destinationKey": "a"}
+
+    refused = await storage_pool.refused("POST", "/object/copy", body)
+    row = await storage_pool.ok("POST", "/object/copy", body, x_upsert="true")
+
+    assert refused[:2] == (409, "KeyAlreadyExists")
+    assert row["version"] == await storage_pool.version(bucket, "a") != old
     assert await storage_pool.count(bucket) == 1
 
 
@@ -144,9 +158,10 @@ async def test_copy_refusals(storage_pool: StoragePool) -> None:
         "code": "KeyAlreadyExists",
     }
     assert await storage_pool.refused("POST", "/object/copy", {**body, "sourceKey": "x"}) == GONE
-    assert (await storage_pool.refused("POST", "/object/copy", {**body, "destinationBucket": "nowhere"}))[
-        0
-    ] == 404
+    nowhere = {**body, "destinationBucket": "nowhere"}
+    assert await storage_pool.refused("POST", "/object/copy", nowhere) == NO_BUCKET_TO_WRITE
+    await storage_pool.policy(bucket, "select")
+    assert (await storage_pool.refused("POST", "/object/copy", nowhere, ALICE))[:2] == (403, "AccessDenied")
     bad = {**body, "copyMetadata": False, "metadata": {"mimetype": "a\r\nb"}}
     assert (await storage_pool.refused("POST", "/object/copy", bad))[:2] == (400, "InvalidMimeType")
     assert await storage_pool.blob_names() == before

@@ -73,6 +73,8 @@ async def _compare(context: EndpointContext, request: AuthRequest, body: FactorA
         kind = kind_named(factor.factor_type)
         reject_disabled_kind(context, kind, factor.factor_type)
         factors.reject_unverified_shortcut(caller.user, caller.session, factor)
+        if kind.takes_code and not body.code:
+            raise rejections.NO_MFA_CODE()
         if body.challenge_id is None:
             raise rejections.CHALLENGE_NOT_FOUND()
         row = await factors.find_challenge(transaction, body.challenge_id, factor.id, request.device.address)
