@@ -101,7 +101,7 @@ returning json_build_object(
 -- name: insert_several
 -- As the service role, objects of one bucket: $2 is a list of them, each with the expected rules of the bucket. A name that another
 -- writer has locked is left out, as are names that exist. No row at all is written if something could depend on the request of
--- one row: policies, or a trigger beside the platform's own.
+-- one row: policies, or a trigger beside the platform's own. Returns what a response shows, and the name.
 insert into storage.objects (name, bucket_id, owner, owner_id, version, metadata, user_metadata)
 select each.name, $1, each.owner, each.owner_id, each.version, each.metadata, each.user_metadata
 from jsonb_to_recordset($2::jsonb) as each (
@@ -119,14 +119,7 @@ where pg_try_advisory_xact_lock(hashtextextended($1 || '/' || each.name, 0))
       and tgfoid <> to_regprocedure('storage.note_new_objects()')
   )
 on conflict (name, bucket_id) do nothing
-returning json_build_object(
-  'Id', id, 'Key', bucket_id || '/' || name, 'name', name, 'bucket_id', bucket_id, 'owner', owner, 'owner_id', owner_id,
-  'version', version, 'id', id,
-  'updated_at', to_char(updated_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-  'created_at', to_char(created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-  'last_accessed_at', to_char(last_accessed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-  'metadata', metadata, 'user_metadata', user_metadata
-)
+returning json_build_object('Id', id, 'Key', bucket_id || '/' || name, 'name', name)
 
 -- name: upsert
 -- As the service role. The row keeps its id; a trigger moves the old version to the tombstones. $8 as above.

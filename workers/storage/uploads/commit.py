@@ -203,7 +203,8 @@ async def put_quickly(
 ) -> dict[str, object] | None:
     """Try the policies and write a row in one round trip; None if the name exists or the bucket has other rules.
 
-    Rows of the service role that are written at the same time share a transaction (`grouped_inserts.py`).
+    Rows of the service role that are written at the same time share a transaction (`grouped_inserts.py`). Of the row at least `Id`
+    and `Key` are returned.
     Raises: DatabaseError, and then nothing was written; Disconnected, PoolTimeout.
     """
 

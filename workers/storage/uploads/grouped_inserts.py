@@ -45,6 +45,7 @@ _STATEMENT_TIMEOUT = "57014"
 """SQLSTATE."""
 
 WrittenRow = dict[str, object]
+"""At least the columns of a response: `Id` and `Key`."""
 
 
 @dataclass(frozen=True, slots=True)
