@@ -30,6 +30,7 @@ import jwt
 from tests.bench import graphql, rest
 from tests.bench.functions import HELLO
 from tests.bench.load import drive, http
+from tests.bench.new_uploads import new_uploads
 from tests.bench.table import Figures, add_record_option, run
 from tests.platform import MANY_CLIENTS, Platform, free_port, state_of
 
@@ -102,6 +103,8 @@ def workloads(one: Platform) -> dict[str, Requests]:
             _form(host, {**user, "x-upsert": "true"}, f"form-{n}", bytes(_SMALL)) for n in range(40)
         ],
         "upload1m": lambda: upload(_LARGE),
+        "new10k": lambda: new_uploads(host, one.values["SERVICE_ROLE_KEY"], "bench", _SMALL),
+        "new1m": lambda: new_uploads(host, one.values["SERVICE_ROLE_KEY"], "bench", _LARGE),
         "download10k": lambda: download(_SMALL),
         "public10k": lambda: [
             http("GET", f"/storage/v1/object/public/bench/up-{_SMALL}-{n}", host, {}) for n in range(40)

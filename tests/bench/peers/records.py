@@ -137,12 +137,11 @@ class Records:
     def _upload_here(self, size: int) -> Side:
         key = self.one.values["SERVICE_ROLE_KEY"]
         headers = {"apikey": key, "Authorization": f"Bearer {key}"}
-        data, serial = os.urandom(size), iter(range(1 << 60))
-        run = secrets.token_hex(4)  # the same platform takes uploads of several pieces of work
+        data, serial, run = os.urandom(size), iter(range(1 << 60)), secrets.token_hex(4)
         self._bucket(headers)
 
         def make(_: int) -> Exchange:
-            path = f"/storage/v1/object/bench/new/{run}-{size}-{next(serial)}"
+            path = f"/storage/v1/object/bench/new/{run}-{next(serial)}"
             return Exchange(_head("POST", path, _host(self.here), headers, size), data, size)
 
         def count() -> int:

@@ -98,6 +98,29 @@ returning json_build_object(
   'metadata', metadata, 'user_metadata', user_metadata
 )
 
+-- name: insert_several
+-- As the service role, objects of one bucket: $2 is a list of them, each with the expected rules of the bucket. A name that another
+-- writer has locked is left out, as are names that exist. No row at all is written if something could depend on the request of
+-- one row: policies, or a trigger beside the platform's own. Returns what a response shows, and the name.
+insert into storage.objects (name, bucket_id, owner, owner_id, version, metadata, user_metadata)
+select each.name, $1, each.owner, each.owner_id, each.version, each.metadata, each.user_metadata
+from jsonb_to_recordset($2::jsonb) as each (
+  name text, owner uuid, owner_id text, version text, metadata jsonb, user_metadata jsonb, rules jsonb
+)
+join storage.buckets on buckets.id = $1
+  and each.rules = jsonb_build_object('file_size_limit', file_size_limit, 'allowed_mime_types', allowed_mime_types)
+where pg_try_advisory_xact_lock(hashtextextended($1 || '/' || each.name, 0))
+  and not row_security_active('storage.objects')
+  and not exists (
+    select from pg_trigger
+    where tgrelid = 'storage.objects'::regclass
+      and not tgisinternal
+      and tgtype & 4 <> 0  -- on insert
+      and tgfoid <> to_regprocedure('storage.note_new_objects()')
+  )
+on conflict (name, bucket_id) do nothing
+returning json_build_object('Id', id, 'Key', bucket_id || '/' || name, 'name', name)
+
 -- name: upsert
 -- As the service role. The row keeps its id; a trigger moves the old version to the tombstones. $8 as above.
 insert into storage.objects (name, bucket_id, owner, owner_id, version, metadata, user_metadata)

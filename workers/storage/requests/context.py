@@ -26,12 +26,15 @@ from workers.storage.model.upload_tickets import TicketSealer
 from workers.storage.objects.pages import StoredPages
 from workers.storage.requests.identity import SessionSettings, StorageIdentity, role_settings
 from workers.storage.requests.outside_cache import OutsideCache
+from workers.storage.requests.simultaneous import SimultaneousWork
 
 T = TypeVar("T")
 
 _MOST_RULES = 1000
 _MOST_WRITERS = 10_000
 _MOST_WRITING_READS = 100
+_LARGEST_GROUP = 64
+"""Uploads that are written by one statement."""
 _READ_ONLY = "25006"
 """SQLSTATE of a write in a transaction that only reads."""
 
@@ -98,6 +101,10 @@ class StorageContext:
         default_factory=lambda: BoundedCache(_MOST_WRITERS)
     )
     """Role, subject and bucket of callers whose last small upload was accepted (uploads/small.py)."""
+    groups: SimultaneousWork[Any, Any] = field(default_factory=lambda: SimultaneousWork(_LARGEST_GROUP))
+    """New objects whose rows are written together (uploads/grouped_inserts.py)."""
+    groups_paused: BoundedCache[str, float] = field(default_factory=lambda: BoundedCache(_MOST_RULES))
+    """Buckets whose objects are written one by one, and until when by `clock`."""
     open_buckets: BoundedCache[str, bool] = field(default_factory=lambda: BoundedCache(_MOST_RULES))
     """Buckets whose last object was found because they are public, not by a policy: which of two ways a lookup tries first."""
     writing_reads: BoundedCache[str, bool] = field(default_factory=lambda: BoundedCache(_MOST_WRITING_READS))

@@ -18,6 +18,8 @@ SessionSettings = list[tuple[str, str]]
 SERVICE_ROLE = "service_role"
 _STATEMENT_TIMEOUT = "30s"
 _LOCK_TIMEOUT = "5s"
+_LOCK_TIMEOUT_OF_SEVERAL = "1s"
+"""Shorter: what one request waits for keeps the others."""
 _SEARCH_PATH = "storage, public, extensions"
 _HIDDEN_HEADERS = frozenset({"cookie"})
 
@@ -76,6 +78,21 @@ def uuid_or_none(text: str | None) -> str | None:
 def settings_for(identity: StorageIdentity, request: Request, operation: str) -> SessionSettings:
     """Return the session settings of a transaction as an identity."""
     return [("search_path", _SEARCH_PATH), *role_settings(identity), *_request_settings(request, operation)]
+
+
+def settings_for_several(identity: StorageIdentity, operation: str, request_ids: str) -> SessionSettings:
+    """Return the settings of a transaction that serves several requests of an identity.
+
+    They have no headers, method or path. `request_ids` is JSON: the ids of the requests by versions of objects.
+    """
+    return [
+        ("search_path", _SEARCH_PATH),
+        *role_settings(identity),
+        ("storage.operation", operation),
+        ("storage.request_ids", request_ids),
+        ("statement_timeout", _STATEMENT_TIMEOUT),
+        ("lock_timeout", _LOCK_TIMEOUT_OF_SEVERAL),
+    ]
 
 
 def role_settings(identity: StorageIdentity) -> SessionSettings:

@@ -38,6 +38,7 @@ from workers.storage.objects.rows import ObjectRow
 from workers.storage.requests.context import StorageContext, switch_role
 from workers.storage.requests.identity import SERVICE, settings_for
 from workers.storage.requests.storage_request import StorageRequest
+from workers.storage.uploads.grouped_inserts import NewObject, insert_together, is_groupable
 from workers.storage.uploads.model import (
     Metadata,
     Upload,
@@ -202,12 +203,26 @@ async def put_quickly(
 ) -> dict[str, object] | None:
     """Try the policies and write a row in one round trip; None if the name exists or the bucket has other rules.
 
+    Rows of the service role that are written at the same time share a transaction (`grouped_inserts.py`). Of the row at least `Id`
+    and `Key` are returned.
     Raises: DatabaseError, and then nothing was written; Disconnected, PoolTimeout.
     """
-    statements = (*tried_first(upload, key), *put_statements(upload, key, version, metadata, rules))
-    spec = TransactionSpec(settings_of(request, upload), statements, isolation=_ISOLATION, writes=True)
-    *_, rows = await context.database.run(spec)
-    return decode_written(rows) if rows else None
+
+    async def put_alone(new: NewObject) -> dict[str, object] | None:
+        statements = (
+            *tried_first(new.upload, new.key),
+            *put_statements(new.upload, new.key, new.version, new.metadata, new.rules),
+        )
+        spec = TransactionSpec(
+            settings_of(new.request, new.upload), statements, isolation=_ISOLATION, writes=True
+        )
+        *_, rows = await context.database.run(spec)
+        return decode_written(rows) if rows else None
+
+    new = NewObject(request, upload, key, version, metadata, rules)
+    if is_groupable(context, upload):
+        return await insert_together(context, new, put_alone)
+    return await put_alone(new)
 
 
 def tried_first(upload: Upload, key: str) -> list[Statement]:

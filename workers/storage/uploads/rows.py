@@ -25,6 +25,7 @@ from workers.storage.uploads.write_conditions import WriteCondition, preconditio
 
 _TAKEN = "23505"
 """SQLSTATE of a duplicate key."""
+_decode_row = msgspec.json.Decoder(dict[str, object]).decode
 
 
 def policy_probe(upload: Upload, key: str, metadata: Metadata | None = None) -> Statement:
@@ -96,7 +97,7 @@ def decode_written(rows: Rows, condition: WriteCondition | None = None) -> dict[
         raise precondition_failed()
     if not rows:
         raise already_exists(StorageErrorCode.KEY_ALREADY_EXISTS)
-    return msgspec.json.decode(rows[0][0] or b"{}", type=dict[str, object])
+    return _decode_row(rows[0][0] or b"{}")
 
 
 @contextlib.contextmanager
