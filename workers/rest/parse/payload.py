@@ -13,7 +13,7 @@ import msgspec
 
 from workers.rest.errors.parse import BadBody
 from workers.rest.model import ApiRequest, Payload, RequestAction
-from workers.rest.parse.uniform_rows import first_names, has_names
+from workers.rest.parse.uniform_rows import check_json, first_names, has_names
 
 JSON, CSV, FORM = "application/json", "text/csv", "application/x-www-form-urlencoded"
 _objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
@@ -110,7 +110,7 @@ def _json_rows(body: bytes, columns: tuple[str, ...] | None, *, is_call: bool = 
         if start == b"{":
             keys = columns if columns is not None else tuple(sorted(_object.decode(body)))
             return Payload("json", body, keys)
-        _any.decode(body)
+        check_json(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         raise BadBody("Empty or invalid json") from None
     # A scalar stands for no rows; a function's single unnamed json argument takes it as it is.
@@ -122,24 +122,30 @@ def _json_array(body: bytes, columns: tuple[str, ...] | None, is_call: bool) -> 
         empty = body.strip(b" \t\r\n[]") == b""
         return Payload("json", body, columns, is_array=True, is_empty_array=empty)
     names = first_names(body)
-    if names is not None and has_names(body, names):
-        return Payload("json", body, tuple(sorted(names)), is_array=True)
+    match None if names is None else has_names(body, names):
+        case True:
+            return Payload("json", body, tuple(sorted(names or ())), is_array=True)
+        case False:
+            return _differing_rows(body, is_call)
     try:
         rows = _objects.decode(body)
     except msgspec.ValidationError:
-        _any.decode(body)
-        if is_call:
-            return Payload("json", body, (), is_array=True)
-        raise BadBody("All object keys must match") from None
+        check_json(body)
+        return _differing_rows(body, is_call)
     if not rows:
         return Payload("json", body, (), is_array=True, is_empty_array=True)
     keys = list(rows[0])
     is_uniform = all(map(keys.__eq__, map(list, rows)))  # as most are: the same names in the same order
     if not is_uniform and any(row.keys() != rows[0].keys() for row in rows):
-        if is_call:
-            return Payload("json", body, (), is_array=True)
-        raise BadBody("All object keys must match")
+        return _differing_rows(body, is_call)
     return Payload("json", body, tuple(sorted(keys)), is_array=True)
+
+
+def _differing_rows(body: bytes, is_call: bool) -> Payload:
+    """Return an array that a function may take as a whole. Raises: BadBody for a write."""
+    if not is_call:
+        raise BadBody("All object keys must match")
+    return Payload("json", body, (), is_array=True)
 
 
 def _csv_rows(body: bytes) -> Payload:
