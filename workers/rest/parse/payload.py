@@ -7,6 +7,7 @@ Source: docs/reference/rest.md, sections 13.1 and 14.
 import asyncio
 import csv
 import io
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -23,6 +24,8 @@ _encoder = msgspec.json.Encoder()
 _CSV_ROWS_AT_ONCE = 1000
 _LONG_CSV = 64 * 1024
 """Bytes that take a few milliseconds; 5 MB take seconds."""
+_csv_thread = ThreadPoolExecutor(1, "csv")
+"""One thread, as for large documents of GraphQL: several would leave the event loop a small share of the interpreter."""
 csv.field_size_limit(2**31 - 1)  # the body as a whole is bounded already; 128 KiB a field is too little
 
 
@@ -56,7 +59,7 @@ def parse_payload(request: ApiRequest, data: bytes) -> Payload:
 async def read_payload(request: ApiRequest, data: bytes) -> Payload:
     """Read a body as `parse_payload` does; a long one of CSV, whose lines are read one by one, beside other requests. Raises: BadBody."""
     if request.content_type == CSV and len(data) > _LONG_CSV:
-        return await asyncio.to_thread(parse_payload, request, data)
+        return await asyncio.get_running_loop().run_in_executor(_csv_thread, parse_payload, request, data)
     return parse_payload(request, data)
 
 
