@@ -7,7 +7,9 @@ Source: docs/reference/rest.md, sections 13.1 and 14.
 import asyncio
 import csv
 import io
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -16,15 +18,17 @@ from workers.rest.errors.parse import BadBody
 from workers.rest.model import ApiRequest, Payload, RequestAction
 from workers.rest.parse.uniform_rows import check_json, first_names, has_names
 
+T = TypeVar("T")
+
 JSON, CSV, FORM = "application/json", "text/csv", "application/x-www-form-urlencoded"
 _objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _any = msgspec.json.Decoder()
 _encoder = msgspec.json.Encoder()
 _CSV_ROWS_AT_ONCE = 1000
-_LONG_CSV = 64 * 1024
+_LONG = 64 * 1024
 """Bytes that take a few milliseconds; 5 MB take seconds."""
-_csv_thread = ThreadPoolExecutor(1, "csv")
+_thread = ThreadPoolExecutor(1, "rest")
 """One thread, as for large documents of GraphQL: several would leave the event loop a small share of the interpreter."""
 csv.field_size_limit(2**31 - 1)  # the body as a whole is bounded already; 128 KiB a field is too little
 
@@ -47,7 +51,7 @@ def parse_rows(content_type: str, body: bytes, columns: tuple[str, ...] | None) 
 
 def parse_payload(request: ApiRequest, data: bytes) -> Payload:
     """Read the body of a write or a call. Raises: BadBody."""
-    if request.query.nested and request.action is RequestAction.CREATE:
+    if reads_rows(request):
         return Payload("json", data)  # it is taken apart against the catalog
     parse = parse_arguments if request.action is RequestAction.CALL else parse_rows
     payload = parse(request.content_type, data, request.query.columns)
@@ -56,11 +60,27 @@ def parse_payload(request: ApiRequest, data: bytes) -> Payload:
     return payload
 
 
+def is_read_slowly(request: ApiRequest, size: int) -> bool:
+    """Return whether a body of this size is read value by value, in code of ours: a few megabytes take seconds then."""
+    has_keys = request.query.key is not None and request.action is RequestAction.UPDATE
+    return size > _LONG and (request.content_type in (CSV, FORM) or has_keys or reads_rows(request))
+
+
+def reads_rows(request: ApiRequest) -> bool:
+    """Return whether a body is taken apart into rows of several relations."""
+    return request.query.nested and request.action is RequestAction.CREATE
+
+
 async def read_payload(request: ApiRequest, data: bytes) -> Payload:
-    """Read a body as `parse_payload` does; a long one of CSV, whose lines are read one by one, beside other requests. Raises: BadBody."""
-    if request.content_type == CSV and len(data) > _LONG_CSV:
-        return await asyncio.get_running_loop().run_in_executor(_csv_thread, parse_payload, request, data)
+    """Read a body as `parse_payload` does, one that is read slowly beside other requests. Raises: BadBody."""
+    if is_read_slowly(request, len(data)):
+        return await beside_others(parse_payload, request, data)
     return parse_payload(request, data)
+
+
+async def beside_others(work: Callable[..., T], *arguments: object) -> T:
+    """Call a function in the thread of slow bodies, while the event loop serves other requests. Raises: as the function."""
+    return await asyncio.get_running_loop().run_in_executor(_thread, lambda: work(*arguments))
 
 
 def check_keys(payload: Payload, key: tuple[str, ...]) -> None:
