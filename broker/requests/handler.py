@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from broker.nats.connection import NatsConnection
 from broker.requests.body import receive_body
+from broker.requests.long_bodies import LONG, wait_for_turn
 from schemas.errors import ApiError
 from schemas.http import Headers, Request, Response
 
@@ -36,11 +37,16 @@ class RequestBody:
         return len(self._request.body) if stream is None else stream.size
 
     async def read(self, limit: int) -> bytes:
-        """Return the whole body. Raises: BodyTooLarge beyond `limit` bytes; BodyBroken."""
+        """Return the whole body; a long one in its turn. Raises: BodyTooLarge beyond `limit` bytes; BodyBroken."""
         if self.size > limit:
             raise BodyTooLarge(limit)
-        if self._request.stream is None:
-            return self._request.body
+        body = self._request.body if self._request.stream is None else await self._gathered(limit)
+        if len(body) > LONG:
+            await wait_for_turn()
+        return body
+
+    async def _gathered(self, limit: int) -> bytes:
+        assert self._request.stream is not None  # checked by the caller
         pieces, size = [], 0
         async with contextlib.aclosing(receive_body(self._connection, self._request.stream)) as chunks:
             async for chunk in chunks:

@@ -165,6 +165,7 @@ def test_a_caller_sees_what_he_may_read_now_of_the_row_that_is_there_now(history
     assert oldest["cause"] == {"source": "request", "role": "service_role"}
     assert history.seen(BOB, "id=eq.2") == []
     assert len(history.seen("service", "id=eq.2")) == 5
+    assert len(history.seen(ANN, "id=eq.2&%73elect=body&%6Cimit=1000")) == 2
     history.send("service", "DELETE", "/rest/v1/notes?id=eq.2")
     history.stored({"id": 2}, 6)
     assert history.seen(ANN, "id=eq.2") == []

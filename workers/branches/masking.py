@@ -1,24 +1,26 @@
 """Masks what a branch must not show, before it is started the first time: rules of the settings, branches/mask.sql, and accounts.
 
-    check all rules --> accounts, as supabase_auth_admin --> rules, as the owner of each table --> mask.sql, as role postgres --> rewrite
+    check all rules --> accounts, as supabase_auth_admin --> rules, as the owner of each table --> mask.sql, as role postgres
+    --> materialized views, as the owner of each --> statistics --> rewrite
 
 Equal values get equal masks in the whole branch, so joins fit: every mask comes from SHA-256 of the value behind a random text that lives in
 these sessions alone. No session is a superuser's. Triggers are off while rules are applied, since one that returns the old row would undo a
 mask, and row security is an error where it would hide a row from its table's owner.
-Afterwards each table is rewritten and analyzed (VACUUM FULL, ANALYZE): its files have no older versions of rows, and the statistics of the
-planner, which hold values, are those of the masks. An error ends the making of the branch, of which nothing is left then.
+Afterwards materialized views, which copied values, are read again. Each table is rewritten and analyzed (VACUUM FULL, ANALYZE): its files
+have no older versions of rows, and the statistics of the planner, which hold values, are those of the masks. ANALYZE leaves the statistics of a table
+without rows as they are, so all are deleted before. An error ends the making of the branch, of which nothing is left then.
 """
 
 import secrets
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import asyncpg
 
 from schemas.branch_masks import InvalidMask, MaskRule, read_rules
 from schemas.branches import Masking
 from workers.branches.errors import BranchRejected
-from workers.database.sessions.throwaway_logins import login_as
+from workers.database.sessions.throwaway_logins import UnknownRole, login_as
 from workers.project.project_connection import OWNER
 from workers.sql.compose import Sql, concat, ident, join, literal, qualified, raw, render
 from workers.sql.files import read_statements
@@ -61,8 +63,16 @@ async def mask_copy(superuser: asyncpg.Connection, url: str, masking: Masking) -
         except asyncpg.PostgresError as error:
             raise BranchRejected(f"branches/mask.sql failed: {error}") from None
         done.append("branches/mask.sql")
+    if views := await superuser.fetch(_OF_SUPERUSER["materialized_views"]):
+        await _read_views_again(superuser, url, [(view["owner"], view["name"]) for view in views])
+        done.append(f"{len(views)} materialized views")
+    await _forget_statistics(superuser, masking, by_owner)
+    if not masking.keeps_accounts:
+        await _rewrite(superuser, url, _AUTH, await _tables_of_auth(superuser))
     for owner, tables in by_owner.items():
         await _rewrite(superuser, url, owner, [_text(qualified(*name)) for name in tables])
+    for view in views:
+        await _rewrite(superuser, url, view["owner"], [view["name"]])
     if masking.sql is not None:
         await _rewrite(
             superuser, url, OWNER, [""]
@@ -135,7 +145,44 @@ async def _mask_accounts(superuser: asyncpg.Connection, url: str, settings: dict
     masking = [*(f"delete from {name}" for name in logged), _STATEMENTS["accounts"]]  # noqa: S608 - quoted by the server
     tables = [("auth", name) for name in _ACCOUNT_TABLES]
     await _run(superuser, url, _AUTH, settings, await _without_triggers(superuser, tables, masking))
-    await _rewrite(superuser, url, _AUTH, [*logged, *(f"auth.{name}" for name in _ACCOUNT_TABLES)])
+
+
+async def _tables_of_auth(superuser: asyncpg.Connection) -> list[str]:
+    """Return all tables of auth: those that `prepare_copy` emptied had addresses, too."""
+    return [row["name"] for row in await superuser.fetch(_OF_SUPERUSER["account_tables"], [], [""])]
+
+
+async def _read_views_again(
+    superuser: asyncpg.Connection, url: str, views: Sequence[tuple[str, str]]
+) -> None:
+    """Make materialized views (owner, name) of the masks, each as its owner. Raises: BranchRejected for one that cannot be read."""
+    settings = {"statement_timeout": "0"}
+    for owner, name in views:
+        try:
+            async with login_as(
+                superuser, url, owner, settings=settings, fires_event_triggers=False
+            ) as session:
+                await session.execute(f"refresh materialized view {name}")
+        except (UnknownRole, asyncpg.PostgresError) as error:
+            raise BranchRejected(
+                f"Values in the materialized view {name} cannot be replaced by masks: {error}. Drop it or make it refreshable. Nothing was made."
+            ) from None
+
+
+async def _forget_statistics(
+    superuser: asyncpg.Connection,
+    masking: Masking,
+    by_owner: Mapping[str, Mapping[tuple[str, str], Sequence[Sql]]],
+) -> None:
+    """Delete the planner's statistics of all tables that may have been masked, and rewrite the table that had them."""
+    tables = [_text(qualified(*name)) for named in by_owner.values() for name in named]
+    if not masking.keeps_accounts:
+        tables += await _tables_of_auth(superuser)
+    await superuser.execute(
+        _OF_SUPERUSER["forget_statistics"], tables, OWNER if masking.sql is not None else None
+    )
+    await superuser.execute("vacuum full pg_catalog.pg_statistic")
+    await superuser.execute("vacuum full pg_catalog.pg_statistic_ext_data")
 
 
 async def _without_triggers(

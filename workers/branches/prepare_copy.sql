@@ -77,3 +77,41 @@ from pg_catalog.pg_class as c
 where c.relnamespace = 'auth'::pg_catalog.regnamespace and c.relkind = 'r'
   and (c.relname = any ($1::text[]) or exists (
     select from pg_catalog.unnest($2::text[]) as b (beginning) where pg_catalog.starts_with(c.relname::text, b.beginning)))
+
+-- name: forget_statistics
+-- Forget what the planner knows of the values of tables, for ANALYZE leaves it where a table has no rows: of those named by $1 and of all that role $2 owns,
+-- of what inherits from them, whatever they inherit from, and their indexes; and of materialized views.
+with recursive below as (
+  select c.oid from pg_catalog.pg_class as c
+  where c.oid = any ($1::pg_catalog.text[]::pg_catalog.regclass[]) or c.relowner = (select oid from pg_catalog.pg_roles where rolname = $2) or c.relkind = 'm'
+  union
+  select i.inhrelid from pg_catalog.pg_inherits as i join below on below.oid = i.inhparent
+), above as (
+  select oid from below
+  union
+  select i.inhparent from pg_catalog.pg_inherits as i join above on above.oid = i.inhrelid
+), several as (
+  delete from pg_catalog.pg_statistic_ext_data as d using pg_catalog.pg_statistic_ext as e
+  where d.stxoid = e.oid and e.stxrelid in (select oid from above)
+)
+delete from pg_catalog.pg_statistic
+where starelid in (select oid from above union select x.indexrelid from pg_catalog.pg_index as x join above on above.oid = x.indrelid)
+
+-- name: materialized_views
+-- Materialized views that have rows, those that others read first, with their owners. None of a superuser: whoever refreshes runs its functions.
+with recursive reads as (
+  select distinct r.ev_class as reader, d.refobjid as oid
+  from pg_catalog.pg_rewrite as r
+  join pg_catalog.pg_depend as d on d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass and d.objid = r.oid
+    and d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.refobjid <> r.ev_class
+), reached as (
+  select reader, oid from reads
+  union
+  select reached.reader, reads.oid from reached join reads on reads.reader = reached.oid
+)
+select pg_catalog.format('%I.%I', n.nspname, c.relname) as name, o.rolname::text as owner
+from pg_catalog.pg_class as c
+join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+join pg_catalog.pg_roles as o on o.oid = c.relowner
+where c.relkind = 'm' and c.relispopulated and not o.rolsuper
+order by (select pg_catalog.count(*) from reached join pg_catalog.pg_class as m on m.oid = reached.oid and m.relkind = 'm' where reached.reader = c.oid), 1

@@ -172,7 +172,8 @@ class GraphQLWorker:
         self._persisted.store(graphql_request)
         if request.method != "POST" and is_mutation(cached.operation):
             raise WrongMethod("A mutation must be sent by POST", "POST")
-        operation = cached_plan(cached, graphql_request.variables)
+        # The key of a plan is made of all variables, so for large ones it is looked for in the thread.
+        operation = None if is_large else cached_plan(cached, graphql_request.variables)
         if operation is None:
             is_heavy = is_large or cached.document.fields > _MANY or not role.validator.is_ready
             operation = await self._offload(is_heavy, role.compile, cached, graphql_request.variables)

@@ -6,7 +6,7 @@ show      what the caller sees of them (workers/row_history/view.py)
 """
 
 from collections.abc import Sequence
-from urllib.parse import quote
+from urllib.parse import quote, unquote_plus
 
 import msgspec
 from msgspec import Struct
@@ -34,7 +34,8 @@ MEDIA_TYPE = "application/vnd.headwater.history+json"
 MOST_ROWS = 100
 """Rows whose history one request reads."""
 MOST_VERSIONS = 1000
-_REPLACED = ("select=", "limit=")
+_REPLACED = frozenset({"select", "limit"})
+"""Parameters that the reading of the keys has of its own; those of the request do not count."""
 
 
 class RowHistory(Struct, frozen=True):
@@ -110,7 +111,7 @@ async def _readable_keys(
     sessions: TransactionRunner,
 ) -> list[str]:
     """Return the keys of the rows that a request finds, as history spells them, read as the caller. Raises: TooManyRowsForHistory."""
-    kept = [part for part in request.query.split("&") if part and not part.startswith(_REPLACED)]
+    kept = [part for part in request.query.split("&") if part and _name_of(part) not in _REPLACED]
     select = ",".join(quote(f'"{name}"', safe="") for name in table.key)
     query = "&".join([*kept, f"select={select}", f"limit={MOST_ROWS + 1}"])
     shape, values = shape_of(query, is_call=False)
@@ -126,6 +127,11 @@ async def _readable_keys(
     if len(rows) > MOST_ROWS:
         raise TooManyRowsForHistory(MOST_ROWS)
     return [_key_text(table.key, relation, row) for row in rows]
+
+
+def _name_of(part: str) -> str:
+    """Return the name of a parameter, as the parser of queries reads it."""
+    return unquote_plus(part.partition("=")[0])
 
 
 def _key_text(key: Sequence[str], relation: CatalogRelation, row: dict[str, msgspec.Raw]) -> str:

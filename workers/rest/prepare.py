@@ -9,6 +9,7 @@ Requests of one shape share an entry: the values of their filters fill the param
 
 from schemas.http import Headers
 from workers.rest.model import ApiRequest, Payload
+from workers.rest.parse.payload import beside_others, is_read_slowly, reads_rows
 from workers.rest.parse.request import PlanHeaders, parse_request, plan_headers
 from workers.rest.plan.plan import make_plan
 from workers.rest.state import CachedPlan, RequestKey, RestState
@@ -38,6 +39,22 @@ def parse_with(
 def reads_body(request: ApiRequest) -> bool:
     """Return whether the body of a request matters."""
     return request.method in _WITH_BODY
+
+
+async def prepare_plan(
+    state: RestState, key: RequestKey, request: ApiRequest, payload: Payload | None
+) -> CachedPlan:
+    """Plan a request as `plan_and_query` does, one whose long body becomes rows of several relations beside other requests."""
+    if payload is not None and reads_rows(request) and is_read_slowly(request, len(payload.data)):
+        return await beside_others(_plan_alone, state, request, payload)
+    return plan_and_query(state, key, request, payload)
+
+
+def _plan_alone(state: RestState, request: ApiRequest, payload: Payload) -> CachedPlan:
+    """Plan a nested insert with its statement; nothing of the state is written, as this runs in a thread."""
+    planned = CachedPlan(make_plan(request, payload, state.catalog, state.options))
+    _ = planned.statement
+    return planned
 
 
 def plan_and_query(

@@ -39,7 +39,7 @@ from workers.rest.options import allowed_methods, with_allow
 from workers.rest.parse.payload import read_payload
 from workers.rest.parse.query import shape_of
 from workers.rest.parse.request import PlanHeaders, is_call_path
-from workers.rest.prepare import parse, parse_with, plan_and_query, reads_body
+from workers.rest.prepare import parse, parse_with, plan_and_query, prepare_plan, reads_body
 from workers.rest.respond import respond
 from workers.rest.state import RestState
 
@@ -119,12 +119,12 @@ class RestWorker:
         sent = await body.read(self._max_body) if has_body else b""
         payload = await read_payload(parsed, sent) if has_body else None
         try:
-            planned = plan_and_query(state, key, parsed, payload)
+            planned = await prepare_plan(state, key, parsed, payload)
         except NOT_IN_CATALOG:
             if self._catch_up is None or not await self._catch_up():
                 raise
             state = self._state()
-            planned = plan_and_query(state, key, parsed, payload)
+            planned = await prepare_plan(state, key, parsed, payload)
         plan = planned.plan
         timing.mark("plan")
 

@@ -24,6 +24,13 @@ select i, 'Person' || i || '@example.com', 'Person', md5(i::text)::uuid, 'Note o
 insert into public.people (id) values (0);
 insert into public.mails select lower(email) from public.people;
 create view public.shown as select * from public.people;
+create materialized view public.shown_again as select email, called from public.shown;
+create materialized view public.copied as select email from public.shown_again;
+create table public.dropped as select email, note from public.people;
+create statistics public.dropped_pairs (mcv) on email, note from public.dropped;
+create table public.visits (guest text) partition by list (guest);
+create table public.all_visits partition of public.visits default;
+insert into public.visits select email from public.people;
 create function public.climb() returns trigger language plpgsql as $$
 begin
   if (select rolsuper from pg_roles where rolname = current_user or rolname = session_user order by 1 desc limit 1) then
@@ -36,13 +43,17 @@ alter table public.people enable always trigger climb;
 alter table public.people enable row level security;
 alter table public.people force row level security;
 reset session authorization;
-analyze public.people;
 insert into auth.users (id, email, phone, raw_user_meta_data, is_sso_user)
 values ('00000000-0000-0000-0000-000000000001', 'person1@example.com', '15551234567', '{"name": "Person"}', false);
 insert into auth.identities (provider_id, user_id, identity_data, provider) values
   ('00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000001', '{"email": "person1@example.com"}', 'email'),
   ('g-1', '00000000-0000-0000-0000-000000000001', '{"email": "person1@example.com", "name": "Person", "email_verified": true}', 'google');
-insert into auth.audit_log_entries (id, payload) values (gen_random_uuid(), '{"actor": "person1@example.com"}');
+insert into auth.audit_log_entries (id, payload, ip_address)
+select gen_random_uuid(), '{"actor": "person1@example.com"}', 'at Person' || i from generate_series(1, 300) as i;
+insert into auth.sessions (id, user_id, user_agent)
+select gen_random_uuid(), '00000000-0000-0000-0000-000000000001', 'Device of Person' || i from generate_series(1, 300) as i;
+analyze;
+delete from auth.sessions;
 """
 RULES = {
     "public.people.email": "email",
@@ -52,6 +63,7 @@ RULES = {
     "public.people.age": "number(1, 9)",
     "public.people.gone": "null",
     "public.mails.address": "email",
+    "public.all_visits.guest": "email",
 }
 
 
@@ -70,13 +82,14 @@ async def test_values_are_masked_alike_and_nothing_of_before_is_left(copy: tuple
     alter table public.people disable trigger climb;
     update public.people set needed = pg_temp.mask_name(id::text);
     alter table public.people enable always trigger climb;
-    insert into public.mails values (current_user)
+    insert into public.mails values (current_user);
+    delete from public.dropped
     """
 
     done = await mask_copy(superuser, url, Masking(RULES, sql))
 
     assert await superuser.fetchval("select tgenabled::text from pg_trigger where tgname = 'climb'") == "A"
-    assert done == ["7 columns", "accounts", "branches/mask.sql"]
+    assert done == ["8 columns", "accounts", "branches/mask.sql", "2 materialized views"]
     row, empty = await superuser.fetch("select * from public.people where id in (0, 1) order by id desc")
     assert row["email"].startswith("user-")
     assert row["email"].endswith("@example.invalid")
@@ -110,14 +123,21 @@ async def test_values_are_masked_alike_and_nothing_of_before_is_left(copy: tuple
     assert await superuser.fetchval("select count(*) from auth.audit_log_entries") == 0
     statistics = await superuser.fetch(
         "select most_common_vals::text, histogram_bounds::text from pg_stats where schemaname in ('public', 'auth')"
+        " union all select most_common_vals::text, '' from pg_stats_ext"
     )
+    assert len(statistics) > 20
     assert not any("erson" in (text or "") for each in statistics for text in each)
+    assert await superuser.fetchval("select count(*) from public.copied where email = $1", row["email"]) == 1
     await superuser.execute("checkpoint")
-    for table in ("public.people", "public.mails", "auth.users", "auth.identities"):
+    for table in (
+        "public.people", "public.mails", "public.dropped", "public.shown_again", "public.copied", "auth.users", "auth.identities",
+        "auth.sessions", "pg_statistic", "pg_statistic_ext_data",
+    ):  # fmt: skip
         content = await superuser.fetchval(
             "select pg_read_binary_file(pg_relation_filepath($1::regclass))", table
         )
-        assert b"erson" not in content, table
+        assert b"erson1" not in content, table
+        assert b"erson 1" not in content, table
 
 
 async def test_two_branches_have_other_masks_and_accounts_stay_if_asked(copy: tuple[asyncpg.Connection, str]):

@@ -1,13 +1,14 @@
 """Large documents are parsed and planned in a thread, so that small ones do not wait for them."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
 from schemas.settings.tree import Settings
 from tests.workers.graphql.graphql_service import API, GraphQLService
 from workers.database.schema_cache.catalog import Catalog
+from workers.graphql import role
 from workers.graphql.parse.document import Document
 from workers.graphql.parse.limits import OperationLimits
 from workers.graphql.state import GraphQLState, ParsedDocuments
@@ -53,8 +54,17 @@ async def test_a_short_document_is_parsed_at_once(
 
 
 async def test_documents_with_many_fields_and_large_bodies_are_answered_as_usual(
-    service: GraphQLService,
+    service: GraphQLService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    threads: list[str] = []
+    plan_key = role._plan_key
+
+    def key_of(cached: role.CachedOperation, variables: Mapping[str, object]) -> object:
+        if len(str(variables)) > 100_000:
+            threads.append(threading.current_thread().name)
+        return plan_key(cached, variables)
+
+    monkeypatch.setattr(role, "_plan_key", key_of)
     insert = (
         "mutation($o: [AccountInsertInput!]!) { insertIntoAccountCollection(objects: $o) { affectedCount } }"
     )
@@ -70,6 +80,7 @@ async def test_documents_with_many_fields_and_large_bodies_are_answered_as_usual
     assert many == again
     assert len(many) == 40
     assert inserted["insertIntoAccountCollection"]["affectedCount"] == 3000
+    assert {name.partition("_")[0] for name in threads} == {"graphql"}
 
 
 def test_documents_are_kept_up_to_a_number_of_characters() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from schemas.http import Response
 from tests.workers.rest.rest_pool import RestPool, rows, user
+from workers.rest import batch as rest_batch
 
 _SHOWN = {"Prefer": "return=representation"}
 
@@ -224,9 +225,13 @@ async def test_lists_that_make_no_sense_are_refused_in_words(
         {"method": "GET", "path": "/nothing"},
         {"method": "GET", "path": "/rivers?id=nonsense"},
         {"method": "PUT", "path": "/rpc/add_them"},
+        {"method": "POST", "path": "/bridges?nested=true", "body": {"name": "x" * 70_000}},
     ],
 )
-async def test_an_operation_that_is_refused_refuses_the_whole(trial: RestPool, operation: object) -> None:
+async def test_an_operation_that_is_refused_refuses_the_whole(
+    trial: RestPool, operation: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rest_batch, "_MOST_SLOW", 64 * 1024)
     response = await batch(
         trial, {"method": "POST", "path": "/rivers", "body": {"id": 207, "name": "x"}}, operation
     )

@@ -1,10 +1,15 @@
 """Rows inserted together with the rows related to them: docs/rest-additions.md, "Nested inserts"."""
 
 import json
+import threading
+from typing import Any
 
 import pytest
 
 from tests.workers.rest.rest_pool import RestPool, rows, user
+from workers.rest import prepare
+from workers.rest.model import RestPlan
+from workers.rest.plan.plan import make_plan
 
 _SHOWN = "return=representation"
 
@@ -28,6 +33,24 @@ async def test_children_of_all_kinds_are_inserted_with_their_parent(trial: RestP
             "bridges": [{"name": "Dresden"}, {"name": "Hamburg"}], "tags": [{"word": "long"}, {"word": "wide"}],
         }
     ]  # fmt: skip
+
+
+async def test_a_long_body_is_taken_apart_beside_other_requests(
+    trial: RestPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+
+    def plan_with_note(*arguments: Any) -> RestPlan:
+        threads.append(threading.current_thread().name)
+        return make_plan(*arguments)
+
+    monkeypatch.setattr(prepare, "make_plan", plan_with_note)
+    body = {"id": 3000, "name": "long", "bridges": [{"name": f"bridge {number}"} for number in range(5000)]}
+
+    answer = await trial.send("POST", "/rivers?nested=true", body)
+
+    assert answer.status == 201
+    assert [name.partition("_")[0] for name in threads] == ["rest"]
 
 
 async def test_parents_come_first_and_many_rows_keep_their_order(trial: RestPool) -> None:

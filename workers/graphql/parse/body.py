@@ -30,9 +30,17 @@ class _Body(Struct):
     query: Any = None
     variables: Any = None
     operation: Any = msgspec.field(name="operationName", default=None)
-    extensions: Any = UNSET
+    extensions: msgspec.Raw | UnsetType = UNSET
 
 
+class _Extensions(Struct):
+    """The only extension that counts here; nothing is made of others, however large they are."""
+
+    persisted: msgspec.Raw = msgspec.field(name="persistedQuery", default=msgspec.Raw(b"null"))
+
+
+_LONGEST_PERSISTED = 4096
+_decode_extensions = msgspec.json.Decoder(_Extensions).decode
 _decode_body = msgspec.json.Decoder(_Body).decode
 _decode = msgspec.json.Decoder().decode
 
@@ -69,7 +77,7 @@ def parse_query_string(query: str) -> GraphQLRequest:
             query=first_values.get("query"),
             variables=_json(first_values, "variables"),
             operation=first_values.get("operationName") or None,
-            extensions=_json(first_values, "extensions"),
+            extensions=msgspec.Raw(msgspec.json.encode(_json(first_values, "extensions"))),
         )
     )
 
@@ -98,11 +106,15 @@ def _request_from(body: _Body) -> GraphQLRequest:
     return GraphQLRequest(body.query, variables, body.operation or None, sha256)
 
 
-def _hash(extensions: object | UnsetType) -> str | None:
+def _hash(extensions: msgspec.Raw | UnsetType) -> str | None:
     """Return the hash in `extensions.persistedQuery`; other extensions are ignored."""
-    if not isinstance(extensions, dict):
+    if isinstance(extensions, UnsetType):
         return None
-    persisted = extensions.get("persistedQuery")
+    try:
+        raw = bytes(_decode_extensions(extensions).persisted)
+        persisted = _decode(raw) if len(raw) <= _LONGEST_PERSISTED else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # not an object, or no texts
+        return None
     if not isinstance(persisted, dict) or persisted.get("version") != 1:
         return None
     sha256 = persisted.get("sha256Hash")

@@ -248,8 +248,11 @@ def _number(text: str) -> int | None:
 
 def _check_creation(arguments: WebhookCreation) -> None:
     """Raise ManagementError (400) for arguments that the request could not be made of."""
-    parts = urlsplit(arguments.url) if _URL.fullmatch(arguments.url) else None
-    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(arguments.url if _URL.fullmatch(arguments.url) else "")
+    except ValueError:  # brackets that hold no address
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
         raise invalid_arguments("`url` must be an address that begins with http:// or https://")
     if not arguments.events:
         raise invalid_arguments("`events` must name at least one of insert, update, delete")

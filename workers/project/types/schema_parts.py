@@ -55,7 +55,12 @@ def links_of(database: TypegenDatabase, relation: TypegenRelation) -> list[Typeg
 
 def inputs_of(function: TypegenFunction) -> list[TypegenArgument]:
     """Return the arguments that a client passes, sorted by name."""
-    return sorted((argument for argument in function.arguments if argument.mode in _INPUT), key=name_key)
+    return sorted(_inputs(function), key=name_key)
+
+
+def _inputs(function: TypegenFunction) -> list[TypegenArgument]:
+    """Return the arguments that a client passes, in their order: keys of names cost much where thousands of functions are looked at."""
+    return [argument for argument in function.arguments if argument.mode in _INPUT]
 
 
 def outputs_of(function: TypegenFunction) -> list[TypegenArgument]:
@@ -70,7 +75,7 @@ def computed_of(database: TypegenDatabase, relation: TypegenRelation) -> list[Ty
     functions = [
         function
         for function in database.functions
-        if function.schema == relation.schema and len(inputs := inputs_of(function)) == 1
+        if function.schema == relation.schema and len(inputs := _inputs(function)) == 1
         and (row := database.types.get(inputs[0].type)) is not None
         and row.relation_kind in (*TABLES, *VIEWS) and (row.schema, row.name) == (relation.schema, relation.name)
     ]  # fmt: skip
@@ -118,7 +123,7 @@ def _schema(database: TypegenDatabase, name: str) -> TypegenSchema:
 
 def takes_row(database: TypegenDatabase, function: TypegenFunction) -> bool:
     """Return whether the only argument of a function is an unnamed row: clients read it as a column, or embed it."""
-    inputs = inputs_of(function)
+    inputs = _inputs(function)
     kind = database.types.get(inputs[0].type) if len(inputs) == 1 and not inputs[0].name else None
     return kind is not None and bool(kind.relation_kind)
 
@@ -130,9 +135,9 @@ def _callable(database: TypegenDatabase) -> list[TypegenFunction]:
         for function in database.functions
         if all(
             argument.name or (_is_body(database, argument) and argument.has_default)
-            for argument in inputs_of(function)
+            for argument in _inputs(function)
         )
-        or (len(inputs_of(function)) == 1 and _is_body(database, inputs_of(function)[0]))
+        or (len(_inputs(function)) == 1 and _is_body(database, _inputs(function)[0]))
         or takes_row(database, function)
     ]
 

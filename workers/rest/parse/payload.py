@@ -7,13 +7,18 @@ Source: docs/reference/rest.md, sections 13.1 and 14.
 import asyncio
 import csv
 import io
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
 
 from workers.rest.errors.parse import BadBody
 from workers.rest.model import ApiRequest, Payload, RequestAction
-from workers.rest.parse.uniform_rows import first_names, has_names
+from workers.rest.parse.uniform_rows import check_json, first_names, has_names
+
+T = TypeVar("T")
 
 JSON, CSV, FORM = "application/json", "text/csv", "application/x-www-form-urlencoded"
 _objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
@@ -21,8 +26,10 @@ _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _any = msgspec.json.Decoder()
 _encoder = msgspec.json.Encoder()
 _CSV_ROWS_AT_ONCE = 1000
-_LONG_CSV = 64 * 1024
+_LONG = 64 * 1024
 """Bytes that take a few milliseconds; 5 MB take seconds."""
+_thread = ThreadPoolExecutor(1, "rest")
+"""One thread, as for large documents of GraphQL: several would leave the event loop a small share of the interpreter."""
 csv.field_size_limit(2**31 - 1)  # the body as a whole is bounded already; 128 KiB a field is too little
 
 
@@ -44,7 +51,7 @@ def parse_rows(content_type: str, body: bytes, columns: tuple[str, ...] | None) 
 
 def parse_payload(request: ApiRequest, data: bytes) -> Payload:
     """Read the body of a write or a call. Raises: BadBody."""
-    if request.query.nested and request.action is RequestAction.CREATE:
+    if reads_rows(request):
         return Payload("json", data)  # it is taken apart against the catalog
     parse = parse_arguments if request.action is RequestAction.CALL else parse_rows
     payload = parse(request.content_type, data, request.query.columns)
@@ -53,11 +60,27 @@ def parse_payload(request: ApiRequest, data: bytes) -> Payload:
     return payload
 
 
+def is_read_slowly(request: ApiRequest, size: int) -> bool:
+    """Return whether a body of this size is read value by value, in code of ours: a few megabytes take seconds then."""
+    has_keys = request.query.key is not None and request.action is RequestAction.UPDATE
+    return size > _LONG and (request.content_type in (CSV, FORM) or has_keys or reads_rows(request))
+
+
+def reads_rows(request: ApiRequest) -> bool:
+    """Return whether a body is taken apart into rows of several relations."""
+    return request.query.nested and request.action is RequestAction.CREATE
+
+
 async def read_payload(request: ApiRequest, data: bytes) -> Payload:
-    """Read a body as `parse_payload` does; a long one of CSV, whose lines are read one by one, beside other requests. Raises: BadBody."""
-    if request.content_type == CSV and len(data) > _LONG_CSV:
-        return await asyncio.to_thread(parse_payload, request, data)
+    """Read a body as `parse_payload` does, one that is read slowly beside other requests. Raises: BadBody."""
+    if is_read_slowly(request, len(data)):
+        return await beside_others(parse_payload, request, data)
     return parse_payload(request, data)
+
+
+async def beside_others(work: Callable[..., T], *arguments: object) -> T:
+    """Call a function in the thread of slow bodies, while the event loop serves other requests. Raises: as the function."""
+    return await asyncio.get_running_loop().run_in_executor(_thread, lambda: work(*arguments))
 
 
 def check_keys(payload: Payload, key: tuple[str, ...]) -> None:
@@ -110,7 +133,7 @@ def _json_rows(body: bytes, columns: tuple[str, ...] | None, *, is_call: bool = 
         if start == b"{":
             keys = columns if columns is not None else tuple(sorted(_object.decode(body)))
             return Payload("json", body, keys)
-        _any.decode(body)
+        check_json(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         raise BadBody("Empty or invalid json") from None
     # A scalar stands for no rows; a function's single unnamed json argument takes it as it is.
@@ -122,24 +145,30 @@ def _json_array(body: bytes, columns: tuple[str, ...] | None, is_call: bool) -> 
         empty = body.strip(b" \t\r\n[]") == b""
         return Payload("json", body, columns, is_array=True, is_empty_array=empty)
     names = first_names(body)
-    if names is not None and has_names(body, names):
-        return Payload("json", body, tuple(sorted(names)), is_array=True)
+    match None if names is None else has_names(body, names):
+        case True:
+            return Payload("json", body, tuple(sorted(names or ())), is_array=True)
+        case False:
+            return _differing_rows(body, is_call)
     try:
         rows = _objects.decode(body)
     except msgspec.ValidationError:
-        _any.decode(body)
-        if is_call:
-            return Payload("json", body, (), is_array=True)
-        raise BadBody("All object keys must match") from None
+        check_json(body)
+        return _differing_rows(body, is_call)
     if not rows:
         return Payload("json", body, (), is_array=True, is_empty_array=True)
     keys = list(rows[0])
     is_uniform = all(map(keys.__eq__, map(list, rows)))  # as most are: the same names in the same order
     if not is_uniform and any(row.keys() != rows[0].keys() for row in rows):
-        if is_call:
-            return Payload("json", body, (), is_array=True)
-        raise BadBody("All object keys must match")
+        return _differing_rows(body, is_call)
     return Payload("json", body, tuple(sorted(keys)), is_array=True)
+
+
+def _differing_rows(body: bytes, is_call: bool) -> Payload:
+    """Return an array that a function may take as a whole. Raises: BadBody for a write."""
+    if not is_call:
+        raise BadBody("All object keys must match")
+    return Payload("json", body, (), is_array=True)
 
 
 def _csv_rows(body: bytes) -> Payload:

@@ -235,6 +235,7 @@ def test_odd_names_of_tables_are_quoted(developer: RemoteAdministrator) -> None:
         {"url": "javascript:alert(1)"},
         {"url": "http://x/\n"},
         {"url": "http://"},
+        {"url": "http://[::1"},
         {"events": []},
         {"events": ["truncate"]},
         {"headers": {"a": "b\r\nc: d"}},

@@ -9,9 +9,17 @@ import deno
 import pytest
 
 from tests.node_packages import install_packages
+from workers.project.types import name_order
 from workers.project.types.class_names import class_names
 from workers.project.types.dart import dart
-from workers.project.types.model import TypegenDatabase, TypegenRelation
+from workers.project.types.model import (
+    TypegenArgument,
+    TypegenDatabase,
+    TypegenFunction,
+    TypegenRelation,
+    TypegenType,
+)
+from workers.project.types.typescript import typescript
 from workers.project.types.zod import zod
 
 CLIENTS = Path(__file__).parents[3] / "conformance"
@@ -101,3 +109,24 @@ def test_no_two_classes_have_one_name() -> None:
     names = class_names(TypegenDatabase(["public"], relations, [], {}))
 
     assert sorted(names.values()) == ["Public1", "PublicAB", "PublicAB2", "PublicAB3"]
+
+
+def test_the_work_on_names_grows_with_relations_and_functions_not_with_their_product(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[str] = []
+    sort_key = name_order.sort_key
+    monkeypatch.setattr(name_order, "sort_key", lambda name: made.append(name) or sort_key(name))
+    relations = [TypegenRelation("public", f"t{number}", "r", []) for number in range(100)]
+    types = {
+        number: TypegenType(number, "public", f"t{number}", "c", relation_kind="r") for number in range(100)
+    }
+    functions = [
+        TypegenFunction("public", f"f{number}", [TypegenArgument("", number % 100)], 0, returns_set=False)
+        for number in range(200)
+    ]
+
+    text = typescript(TypegenDatabase(["public"], relations, functions, types))
+
+    assert text.count('ComputedFields: "f') == 100
+    assert len(made) < 20 * (len(relations) + len(functions))

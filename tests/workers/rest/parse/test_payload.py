@@ -296,9 +296,19 @@ def test_every_row_is_read_with_its_keys(row: dict[str, object], copies: int) ->
     assert parse_rows(JSON, several, None).is_array
 
 
-async def test_other_requests_go_on_while_a_long_csv_body_is_read() -> None:
-    headers = plan_headers([("content-type", CSV)])
-    request = parse_request("POST", "/items", "", headers, OPTIONS)
+@pytest.mark.parametrize(
+    ("method", "query", "kind", "body"),
+    [
+        ("POST", "", CSV, b"a,b\n" + b"1,2\n" * 50_000),
+        ("POST", "", FORM, b"a=" + b"%41" * 50_000 + b"&b=1"),
+        ("PATCH", "key=a", JSON, json.dumps([{"a": n, "b": 2} for n in range(5000)]).encode()),
+    ],
+)
+async def test_other_requests_go_on_while_a_long_body_is_read_value_by_value(
+    method: str, query: str, kind: str, body: bytes
+) -> None:
+    headers = plan_headers([("content-type", kind)])
+    request = parse_request(method, "/items", query, headers, OPTIONS)
     turns = 0
 
     async def other() -> None:
@@ -308,7 +318,7 @@ async def test_other_requests_go_on_while_a_long_csv_body_is_read() -> None:
             await asyncio.sleep(0)
 
     going_on = asyncio.create_task(other())
-    payload = await read_payload(request, b"a,b\n" + b"1,2\n" * 50_000)
+    payload = await read_payload(request, body)
     going_on.cancel()
 
     assert payload.keys == ("a", "b")

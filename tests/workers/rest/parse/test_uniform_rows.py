@@ -1,12 +1,15 @@
 """Keys of long arrays: what is told at once is what a look at each object tells."""
 
+import contextlib
 import json
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.rest.errors.parse import BadBody
+from workers.rest.parse import payload
 from workers.rest.parse.payload import JSON, parse_rows
 from workers.rest.parse.uniform_rows import first_names, has_names
 
@@ -26,8 +29,10 @@ def test_keys_are_those_only_if_each_object_has_just_them(
 ) -> None:
     body = json.dumps(rows, ensure_ascii=is_ascii).encode()
 
-    if has_names(body, tuple(names)):
-        assert all(row.keys() == set(names) for row in rows)
+    told = has_names(body, tuple(names))
+
+    assert told in (None, all(row.keys() == set(names) for row in rows))
+    assert told is not None or b"\\" in body or any(sign in name for name in names for sign in '"\\\n')
 
 
 @given(_ROWS)
@@ -50,7 +55,8 @@ def test_plain_rows_are_told_at_once() -> None:
     assert has_names(body, ("name", "data", "qty"))
     assert not has_names(body, ("name", "qty"))
     assert not has_names(body, ("name", "qty", "data", "more"))
-    assert not has_names(body[:-1], ("name", "qty", "data"))
+    with pytest.raises(msgspec.DecodeError):
+        has_names(body[:-1], ("name", "qty", "data"))
     assert first_names(json.dumps([{"b": _LONG_TEXT, "a": 1}]).encode()) == ("b", "a")
 
 
@@ -63,7 +69,37 @@ def test_plain_rows_are_told_at_once() -> None:
         b'[{"' + b"k" * 5000 + b'":1}]',
         b'{"a":"' + _LONG_TEXT.encode() + b'"}',
         b"[1," + b" " * 5000 + b'{"a":1}]',
+        b"[" + b" " * 70_000 + b'{"a":1}]',
+        b'[{"a":[' + b"{}," * 100 + b"{}]}" + b" " * 5000 + b"]",
     ],
 )
 def test_other_bodies_are_left_to_the_caller(body: bytes) -> None:
     assert first_names(body) is None
+
+
+@pytest.mark.parametrize("rows", ["{},{}", "[],[]", "1,{}", '{"a":1},{"b":1}', '{"a":{"b":1}},[]'])
+def test_no_objects_are_made_of_millions_of_short_members(rows: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[bytes] = []
+    monkeypatch.setattr(payload, "_any", CountingDecoder(made, msgspec.json.Decoder()))
+    monkeypatch.setattr(
+        payload, "_objects", CountingDecoder(made, msgspec.json.Decoder(list[dict[str, msgspec.Raw]]))
+    )
+    body = f"[{','.join([rows] * 2000)}]".encode()
+
+    with contextlib.suppress(BadBody):
+        parse_rows(JSON, body, None)
+
+    assert sum(map(len, made)) == 0
+
+
+class CountingDecoder:
+    """A decoder that notes what it made: what it rejected at once does not count."""
+
+    def __init__(self, made: list[bytes], decoder: "msgspec.json.Decoder[object]") -> None:
+        self._made, self._decoder = made, decoder
+
+    def decode(self, body: bytes) -> object:
+        """Decode a body."""
+        value = self._decoder.decode(body)
+        self._made.append(body)
+        return value

@@ -1,5 +1,6 @@
 """Types of the database for TypeScript, read in one session of the role of readers."""
 
+import asyncio
 from collections.abc import Sequence
 
 import asyncpg
@@ -42,6 +43,7 @@ async def typescript_types(context: OperationContext, schemas: Sequence[str]) ->
 
 async def _generated(connection: asyncpg.Connection, schemas: Sequence[str]) -> str:
     try:
-        return typescript(await read_database(connection, schemas))
+        database = await read_database(connection, schemas)
     except ProjectRejected as error:
         raise invalid_arguments(str(error)) from None
+    return await asyncio.to_thread(typescript, database)  # a second for a schema of thousands of functions
