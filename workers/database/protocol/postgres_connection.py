@@ -13,7 +13,7 @@ answer and reports whether a transaction is still open. Describe is sent only fo
 - An exchange may be answered before its end by a long value (long_value.py): the connection then stays in use until the
   value's row and all following messages have arrived. Gathered rows (row_body.py) are answered at the end.
 
-Hot path: `exchange`, `_send`, `data_received`, `_finish`. They run once per transaction; keep them free of extra tasks,
+Hot path: `begin_exchange`, `data_received`, `_finish`. They run once per transaction; keep them free of extra tasks,
 timers and copies.
 
 Source: PostgreSQL, "Frontend/Backend Protocol", 3.0, "Extended Query", "Pipelining".
@@ -209,20 +209,41 @@ class PostgresConnection(asyncio.Protocol):
         """Send one simple query, which may contain several commands, and return the answer. Raises: as `exchange`."""
         return self._send(frontend_messages.query(text))
 
-    async def _send(self, data: bytes, result: int = -1, separator: bytes | None = None) -> ExchangeReply:
+    def begin_exchange(
+        self, messages: Sequence[bytes], result: int = -1, separator: bytes | None = None
+    ) -> "asyncio.Future[ExchangeReply]":
+        """Do what `exchange` does, without a coroutine. Hot path.
+
+        If the task that awaits the future is cancelled, it must call `give_up_reply`. Raises, here or where the future is awaited: as `exchange`.
+        """
+        closes = self.statements.take_due_closes()
+        return self._begin(b"".join([*closes, *messages, frontend_messages.SYNC]), result, separator)
+
+    def give_up_reply(self, waiter: "asyncio.Future[ExchangeReply]") -> None:
+        """Drop the reply of `begin_exchange`, which may have arrived in the loop iteration in which its caller was cancelled."""
+        # `exception()` is read so that asyncio does not log it as never retrieved.
+        if waiter.done() and not waiter.cancelled() and waiter.exception() is None and self._long:
+            self._long.abandon()
+        if self._waiter is waiter and self._body is not None:
+            self._body.abandon()
+
+    def _begin(
+        self, data: bytes, result: int = -1, separator: bytes | None = None
+    ) -> "asyncio.Future[ExchangeReply]":
+        """Send bytes that end with a Sync, and return the future of the answer. Raises: Disconnected."""
         self._check_is_usable()
         waiter: asyncio.Future[ExchangeReply] = self._loop.create_future()
         self._waiter = waiter
         self._prepare_reader(result, separator)
         self._transport.write(data)
+        return waiter
+
+    async def _send(self, data: bytes, result: int = -1, separator: bytes | None = None) -> ExchangeReply:
+        waiter = self._begin(data, result, separator)
         try:
             return await waiter
         except asyncio.CancelledError:
-            # The reply may have arrived already. `exception()` is read so that asyncio does not log it as never retrieved.
-            if waiter.done() and not waiter.cancelled() and waiter.exception() is None and self._long:
-                self._long.abandon()
-            if self._waiter is waiter and self._body is not None:
-                self._body.abandon()
+            self.give_up_reply(waiter)
             raise
 
     async def cancel(self) -> None:
@@ -316,7 +337,7 @@ class PostgresConnection(asyncio.Protocol):
         error = None if reader.failure is None else database_error(read_fields(reader.failure))
         if self._body is not None:
             self._finish_body(error)
-        reply = ExchangeReply(reader.results, error, reader.tag, reader.columns, status=self.status)
+        reply = ExchangeReply(reader.results, error, reader.tag, reader.columns, None, reader.status)
         self.statements.confirm_parsed(reader.parsed)
         reader.clear()
         # Turn to the next exchange before any callback runs, because callbacks may send.

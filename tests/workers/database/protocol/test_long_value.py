@@ -192,10 +192,10 @@ async def test_a_reader_that_is_cancelled_frees_the_connection(database):
 async def test_a_caller_cancelled_while_its_answer_comes_leaves_nothing_behind(pipeline):
     lost = []
     pipeline._on_lost = lost.append
-    task = asyncio.create_task(pipeline._send(frontend_messages.query("select pg_sleep(60)"), 0))
+    task = asyncio.create_task(perform_long(pipeline, reading("select pg_sleep(60)")))
     await asyncio.sleep(0)
 
-    pipeline.data_received(begun(50_000_000, 100))
+    pipeline.data_received(backend_reader._SETTINGS_APPLIED + begun(50_000_000, 100))
     task.cancel()
 
     with pytest.raises(asyncio.CancelledError):
