@@ -56,10 +56,6 @@ class TransactionDefaults:
     app_settings: Settings = ()
     pre_request: str | None = None
 
-    def search_path(self, schema: str) -> str:
-        """Return the search path of requests to a schema."""
-        return _search_path(schema, self.extra_search_path)
-
 
 @lru_cache(maxsize=1024)
 def _search_path(schema: str, further: tuple[str, ...]) -> str:

@@ -24,12 +24,17 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Self
 
-from workers.database.errors import DatabaseError, Disconnected, SessionEnded, database_error, read_fields
+from workers.database.errors import DatabaseError, Disconnected, database_error, read_fields
 from workers.database.protocol import connecting, frontend_messages
 from workers.database.protocol.backend_reader import IDLE, BackendReader
 from workers.database.protocol.connecting import ServerBackend
 from workers.database.protocol.copied_rows import CopiedRows
-from workers.database.protocol.exchange import ExchangeReply, PipelinedExchange, error_after_long_value
+from workers.database.protocol.exchange import (
+    ExchangeReply,
+    PipelinedExchange,
+    end_of_session,
+    error_after_long_value,
+)
 from workers.database.protocol.long_value import LongValue, LongValueTimeouts
 from workers.database.protocol.prepared_statements import MAX_PREPARED, PreparedStatements
 from workers.database.protocol.row_body import BodySpace, GatheredRows, RowBody
@@ -117,9 +122,9 @@ class PostgresConnection(asyncio.Protocol):
         """Transaction status: IDLE, IN_TRANSACTION or FAILED (backend_reader.py)."""
         return self._reader.status
 
-    def exchange(
+    async def exchange(
         self, messages: Sequence[bytes], result: int = -1, separator: bytes | None = None
-    ) -> Awaitable[ExchangeReply]:
+    ) -> ExchangeReply:
         """Send messages and one Sync in one write, and return the answer.
 
         `result` is the index of the result whose first row may end in a long value; with a `separator` the rows of that
@@ -127,11 +132,7 @@ class PostgresConnection(asyncio.Protocol):
         server: see `cancel`.
         Raises: Disconnected, SessionEnded; DatabaseError if the server ended the session with an error after a first result.
         """
-        return self._send(
-            b"".join([*self.statements.take_due_closes(), *messages, frontend_messages.SYNC]),
-            result,
-            separator,
-        )
+        return await self._reply(self.begin_exchange(messages, result, separator))
 
     def copy_out(self, messages: Sequence[bytes]) -> tuple[CopiedRows, Awaitable[ExchangeReply]]:
         """Send messages that run one COPY TO STDOUT; return its rows, and the reply that comes behind them.
@@ -205,9 +206,9 @@ class PostgresConnection(asyncio.Protocol):
         if self._waiter is not None:
             raise RuntimeError("an exchange is under way on this connection")
 
-    def command(self, text: str) -> Awaitable[ExchangeReply]:
+    async def command(self, text: str) -> ExchangeReply:
         """Send one simple query, which may contain several commands, and return the answer. Raises: as `exchange`."""
-        return self._send(frontend_messages.query(text))
+        return await self._reply(self._begin(frontend_messages.query(text)))
 
     def begin_exchange(
         self, messages: Sequence[bytes], result: int = -1, separator: bytes | None = None
@@ -238,8 +239,7 @@ class PostgresConnection(asyncio.Protocol):
         self._transport.write(data)
         return waiter
 
-    async def _send(self, data: bytes, result: int = -1, separator: bytes | None = None) -> ExchangeReply:
-        waiter = self._begin(data, result, separator)
+    async def _reply(self, waiter: "asyncio.Future[ExchangeReply]") -> ExchangeReply:
         try:
             return await waiter
         except asyncio.CancelledError:
@@ -300,21 +300,10 @@ class PostgresConnection(asyncio.Protocol):
                 self._finish()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Fail what was under way, with the server's last error if it sent one.
-
-        The server answers in order and sends what it has answered before it ends a session. So without a result
-        no statement of the exchange was completed.
-        """
+        """Fail what was under way, with the server's last error if it sent one."""
         if not self._transport_closed.done():
             self._transport_closed.set_result(None)
-        if self._reader.failure is not None and self.lost is None:
-            error = database_error(read_fields(self._reader.failure))
-            if error.severity == "FATAL" and not self._reader.results and not self._reader.rows:
-                self._set_lost(SessionEnded(error.message, error.code))
-            else:
-                self._set_lost(Disconnected(error.message, error.code), error)
-        else:
-            self._set_lost(Disconnected("the server closed the connection" if exc is None else str(exc)))
+        self._set_lost(*end_of_session(self._reader, exc))
 
     def _pass_long_pieces(self) -> None:
         """Pass arrived pieces to the long value's reader; the first ones also answer the exchange."""
@@ -335,8 +324,13 @@ class PostgresConnection(asyncio.Protocol):
         """Answer the exchange whose ReadyForQuery has arrived and turn to the next one."""
         reader, waiter, long = self._reader, self._waiter, self._long
         error = None if reader.failure is None else database_error(read_fields(reader.failure))
-        if self._body is not None:
-            self._finish_body(error)
+        if (body := self._body) is not None:
+            self._body = None
+            if error is None and reader.gathered_result < len(reader.results):
+                rows = reader.results[reader.gathered_result]
+                reader.results[reader.gathered_result] = GatheredRows(rows, body)
+            else:  # the statement failed
+                body.abandon()
         reply = ExchangeReply(reader.results, error, reader.tag, reader.columns, None, reader.status)
         self.statements.confirm_parsed(reader.parsed)
         reader.clear()
@@ -352,19 +346,6 @@ class PostgresConnection(asyncio.Protocol):
             waiter.set_result(reply)
         if self._on_all_answered is not None and self._waiter is None:
             self._call_all_answered()
-
-    def _finish_body(self, error: DatabaseError | None) -> None:
-        """Attach the gathered body to its result, or drop it if the statement failed."""
-        reader, body = self._reader, self._body
-        self._body = None
-        if body is None:
-            return
-        if error is None and reader.gathered_result < len(reader.results):
-            reader.results[reader.gathered_result] = GatheredRows(
-                reader.results[reader.gathered_result], body
-            )
-        else:
-            body.abandon()
 
     def _reject_copy(self) -> None:
         """Abort the connection. A COPY swallows the Sync that was already sent, so the exchange cannot be ended cleanly."""

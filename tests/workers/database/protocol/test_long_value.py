@@ -311,8 +311,7 @@ async def test_a_reader_that_takes_nothing_loses_the_value_and_the_connection_is
 
 
 async def test_a_reader_that_waits_for_the_server_is_not_slow(pipeline):
-    task = asyncio.create_task(pipeline._send(frontend_messages.query("select pg_sleep(60)"), 0))
-    await asyncio.sleep(0)
+    task = pipeline._begin(frontend_messages.query("select pg_sleep(60)"), 0)
     pipeline.data_received(begun(600_000, 100))
     long = (await task).long
     assert await anext(long) == b"x" * 100
@@ -329,8 +328,7 @@ async def test_a_reader_that_waits_for_the_server_is_not_slow(pipeline):
 
 async def test_an_abandoned_value_that_does_not_end_closes_its_connection(pipeline):
     pipeline.long_value_timeouts = LongValueTimeouts(after_abandon=0.05)
-    task = asyncio.create_task(pipeline._send(frontend_messages.query("select pg_sleep(60)"), 0))
-    await asyncio.sleep(0)
+    task = pipeline._begin(frontend_messages.query("select pg_sleep(60)"), 0)
     pipeline.data_received(begun(600_000, 100))
     reply = await task
 
