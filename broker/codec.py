@@ -7,10 +7,15 @@ from functools import cache
 from typing import Generic, TypeVar
 
 import msgspec
+from msgspec.structs import force_setattr
 
-from schemas.http import Request, Response
+from schemas.http import Headers, RepeatedHeaders, Request, Response
 
 T = TypeVar("T")
+_MOST_REPEATED = 512
+"""Headers that are kept; with what is computed of them at most some 20 KB each, usually 3."""
+_LONGEST_REPEATED = 4096
+"""Bytes of headers that are kept."""
 
 _ENCODER = msgspec.msgpack.Encoder()
 
@@ -50,5 +55,58 @@ def decoder(kind: type[T]) -> MessageDecoder[T]:
     return MessageDecoder(kind)
 
 
-decode_request = MessageDecoder(Request)
+class _ReceivedRequest(Request, frozen=True, array_like=True, tag="request"):
+    """A request whose headers are not decoded yet."""
+
+    headers: msgspec.Raw = msgspec.Raw(b"\x90")  # type: ignore[assignment]  # replaced before anybody sees it
+
+
+class RequestDecoder:
+    """Decodes requests. The clients of an edge repeat their headers: those that came in the same bytes before are one list.
+
+    What a pool computes of headers is kept with that list (`schemas.http.derived`). Headers are kept from the second time on: where
+    each request has others (its id, its trace), nothing is kept, and nothing is evicted for it.
+    """
+
+    __slots__ = ("_decode", "_headers", "_known", "_most", "_seen")
+
+    def __init__(self, most: int = _MOST_REPEATED) -> None:
+        self._most = most
+        self._decode = msgspec.msgpack.Decoder(_ReceivedRequest).decode
+        self._headers = msgspec.msgpack.Decoder(Headers).decode
+        self._known: dict[bytes, RepeatedHeaders] = {}
+        """Headers by their bytes."""
+        self._seen: set[int] = set()
+        """Hashes of headers that came once."""
+
+    def __call__(self, data: bytes) -> Request:
+        """Decode a request. Raises: InvalidMessage."""
+        try:
+            request = self._decode(data)
+            sent = bytes(request.headers)
+            headers: Headers | None = self._known.get(sent)
+            if headers is None:
+                headers = self._headers(sent)
+                if len(sent) <= _LONGEST_REPEATED:
+                    headers = self._keep(sent, headers)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise InvalidMessage("Request", str(error)) from None
+        force_setattr(request, "headers", headers)
+        return request
+
+    def _keep(self, sent: bytes, headers: Headers) -> Headers:
+        """Keep headers that came before. A full memory is emptied: those that are repeated are soon there again."""
+        mark = hash(sent)
+        if mark not in self._seen:
+            if len(self._seen) >= self._most:
+                self._seen.clear()
+            self._seen.add(mark)
+            return headers
+        if len(self._known) >= self._most:
+            self._known.clear()
+        repeated = self._known[sent] = RepeatedHeaders(headers)
+        return repeated
+
+
+decode_request = RequestDecoder()
 decode_response = MessageDecoder(Response)

@@ -5,6 +5,9 @@ body of up to `INLINE_LIMIT` bytes is part of the message. A longer one follows 
 (`broker/requests/body.py`), and the struct contains a `BodyStream` instead.
 """
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from msgspec import Struct
 
 from schemas.blobs import BlobClaim, StoredBody, UploadGrant
@@ -15,6 +18,29 @@ INLINE_LIMIT = 512 * 1024
 
 Headers = list[tuple[str, str]]
 """Names in lower case, in the order of arrival; a repeated header stays repeated."""
+
+T = TypeVar("T")
+
+
+class RepeatedHeaders(list[tuple[str, str]]):
+    """Headers that several requests have in common (`broker/codec.py`). Never changed in place."""
+
+    __slots__ = ("results",)
+
+    def __init__(self, headers: Headers) -> None:
+        super().__init__(headers)
+        self.results: dict[object, Any] = {}
+        """What pure functions returned for these headers, by function."""
+
+
+def derived(headers: Headers, compute: Callable[[Headers], T]) -> T:
+    """Return what a pure function of some headers returns, which is not None; for repeated ones it is computed once. Hot path."""
+    if type(headers) is not RepeatedHeaders:
+        return compute(headers)
+    result: T | None = headers.results.get(compute)
+    if result is None:
+        result = headers.results[compute] = compute(headers)
+    return result
 
 
 class BodyStream(Struct, frozen=True, tag="stream"):

@@ -7,8 +7,9 @@
   the request to another member (`Response.rejected_by`): nothing can have been done, and another machine may reach them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -42,18 +43,18 @@ class Answers:
     pool: str
     member: str
     handler: Handler
-    outage: Outage
+    outage: Outage | None
     """Names the outage of what the handler needs, by a number that no other outage has; None while there is none."""
     held: dict[str, HeldRequest]
     """The requests of the member, by reply subject: the answer to the only one is sent at once."""
     on_stored: Callable[[HeldRequest], None]
     """Called when the handler of a request is done and only its stored answer has to be sent."""
 
-    async def answer(self, held: HeldRequest) -> int:
-        """Run the handler, send its response, and return the status. Raises: asyncio.CancelledError."""
+    def answer(self, held: HeldRequest) -> Coroutine[Any, Any, int]:
+        """Run the handler, send its response, and return the status. Raises, where it is awaited: asyncio.CancelledError."""
         if STATE.tracing is None or not held.request.trace:
-            return await self._answer(held)
-        return await self._traced(STATE.tracing, held, held.request.trace)
+            return self._answer(held)
+        return self._traced(STATE.tracing, held, held.request.trace)
 
     def reply(self, subject: str, response: Response) -> None:
         """Send a response to a reply subject, or a 500 where it cannot be encoded."""
@@ -74,7 +75,7 @@ class Answers:
     async def _answer(self, held: HeldRequest) -> int:
         request = held.request
         is_ours = self.pool not in _FOREIGN_ANSWERS
-        outage = self.outage()
+        outage = None if self.outage is None else self.outage()
         try:
             response = await self.handler(request, RequestBody(self.connection, request))
         except ApiError as error:
@@ -86,7 +87,12 @@ class Answers:
         if isinstance(response, Response):
             if response.status >= 500 and is_ours:
                 held.failure = failure_reason(response.status, response.body)
-            if outage is not None and response.status == 503 and self.outage() == outage:
+            if (
+                response.status == 503
+                and outage is not None
+                and self.outage is not None
+                and self.outage() == outage
+            ):
                 response = msgspec.structs.replace(response, rejected_by=self.member)
             if len(response.body) <= INLINE_LIMIT:
                 self.reply(held.reply, response)

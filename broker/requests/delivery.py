@@ -184,8 +184,17 @@ class RequestDelivery:
         member: str = "",
     ) -> OpenCall:
         """Publish a request once and return its open call. Raises: RequestUndelivered; ApiError if it cannot be sent."""
-        call = OpenCall(request, pool, self._loop.time(), on_settled)
-        call.is_repeatable = is_repeatable
+        now, budget_ms = self._loop.time(), request.budget_ms
+        call = OpenCall(
+            request.id,
+            request.caller_key,
+            pool,
+            budget_ms,
+            now,
+            now + budget_ms / 1000,
+            on_settled,
+            is_repeatable,
+        )
         call.reply = self._connection.inbox.open(call.take)
         is_alone = not pool.calls
         pool.add(call)

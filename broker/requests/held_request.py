@@ -1,14 +1,14 @@
 """A request that a member of a pool holds, from its arrival to its reply."""
 
 import asyncio
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from broker.requests.fair_queue import PLATFORM, WaitingRequest
 from schemas.http import Request
 
 
-@dataclass(slots=True, eq=False)
-class HeldRequest:
+class HeldRequest(Struct, eq=False):
     """A request that this member holds: it waits in the queue, or runs when it has a task."""
 
     request: Request
@@ -17,7 +17,7 @@ class HeldRequest:
     deadline: float
     caller_key: str = PLATFORM
     """The caller whose share it uses; the platform's key after the reply (`broker/requests/current_request.py`)."""
-    task: asyncio.Task[None] | None = field(default=None)
+    task: asyncio.Task[None] | None = None
     cancel_reason: str = ""
     """Why it is cancelled; empty while it is not."""
     is_started: bool = False

@@ -4,45 +4,38 @@ import asyncio
 import random
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from broker import subjects
 from broker.nats.protocol import NO_RESPONDERS, NatsMessage
 from broker.requests.roll_call import MemberRoll
 from schemas.errors import DeadlineExceeded, OutcomeUnknown, Unavailable
-from schemas.http import Request
 
 
 class RequestUndelivered(Unavailable):
     """The request reached no worker."""
 
 
-class OpenCall:
+class OpenCall(Struct, eq=False):
     """One request that waits for its reply: `payload` or `error` is set when it is settled, then `on_settled` is called.
 
     Deadlines are watched by the ticks of the pool tracker: a timer for each call costs more than sending it.
     """
 
-    __slots__ = (
-        "budget_ms", "caller_key", "error", "expires_at", "id", "is_repeatable", "is_settled", "on_settled", "payload",
-        "pool", "reply", "sent_at", "why",
-    )  # fmt: skip
-
-    def __init__(
-        self, request: Request, pool: "PoolCalls", now: float, on_settled: "Callable[[OpenCall], None]"
-    ) -> None:
-        self.id = request.id
-        self.caller_key = request.caller_key
-        self.pool = pool
-        self.budget_ms = request.budget_ms
-        self.on_settled = on_settled
-        self.is_settled = False
-        self.payload = b""
-        self.error: BaseException | None = None
-        self.sent_at = now
-        self.expires_at = now + request.budget_ms / 1000
-        self.reply = ""
-        self.why = ""
-        self.is_repeatable = False
-        """Whether the request may be sent again when its answer is lost."""
+    id: str
+    caller_key: str
+    pool: "PoolCalls"
+    budget_ms: int
+    sent_at: float
+    expires_at: float
+    on_settled: "Callable[[OpenCall], None]"
+    is_repeatable: bool = False
+    """Whether the request may be sent again when its answer is lost."""
+    is_settled: bool = False
+    payload: bytes = b""
+    error: BaseException | None = None
+    reply: str = ""
+    why: str = ""
 
     def take(self, message: NatsMessage) -> None:
         """Settle the call by the reply, by NATS itself (no responders), or by the loss of the connection."""

@@ -104,12 +104,14 @@ class PoolMember:
             self.pool,
             self.member,
             handler,
-            outage or _no_outage,
+            outage,
             self._held,
             self._move_to_sending,
         )
         self._is_idle = asyncio.Event()
         self._is_idle.set()
+        self._is_working = False
+        """Whether `_is_idle` is not set."""
         self._sweep_timer: asyncio.TimerHandle | None = None
         connection.on_lost.append(self._cancel_all)
         connection.on_back.append(self._announce)
@@ -230,7 +232,9 @@ class PoolMember:
 
     def _start(self, held: HeldRequest, now: float, *, is_first: bool) -> None:
         held.started_at = now
-        self._is_idle.clear()
+        if not self._is_working:
+            self._is_working = True
+            self._is_idle.clear()
         if self._sweep_timer is None:
             self._schedule_sweep()
         # A queued request is started by the end of another one. Defer it to the next loop iteration to avoid recursion.
@@ -249,6 +253,7 @@ class PoolMember:
         else:
             self._release_slot(done, now)
         if self._queue.used == 0 and self._sending.used == 0:
+            self._is_working = False
             self._is_idle.set()
 
     def _move_to_sending(self, held: HeldRequest) -> None:
@@ -362,10 +367,6 @@ class PoolMember:
         self._connection.try_publish(
             message.reply, encode(RollCallReply(self.pool, self.member, query.round, held))
         )
-
-
-def _no_outage() -> None:
-    return None
 
 
 def _start_next(work: Coroutine[object, object, None], loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:

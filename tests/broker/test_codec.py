@@ -3,11 +3,19 @@ import contextlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 
-from broker.codec import InvalidMessage, decode_request, decode_response, decoder, encode
+from broker.codec import (
+    InvalidMessage,
+    RequestDecoder,
+    decode_request,
+    decode_response,
+    decoder,
+    encode,
+)
 from schemas.caller import AnonymousCaller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
 from schemas.events import CatalogChanged, ConfigChanged
-from schemas.http import BodyStream, Request, Response
+from schemas.http import BodyStream, Headers, Request, Response, derived
 
 _TEXT = st.text(max_size=40)
 _HEADERS = st.lists(st.tuples(_TEXT, _TEXT), max_size=5)
@@ -35,7 +43,45 @@ _RESPONSES = st.builds(
 
 @given(_REQUESTS)
 def test_a_request_comes_out_as_it_went_in(request: Request) -> None:
-    assert decode_request(encode(request)) == request
+    decoded = decode_request(encode(request))
+
+    assert isinstance(decoded, Request)
+    assert astuple(decoded) == astuple(request)
+
+
+def test_requests_with_the_same_headers_share_what_is_computed_of_them_until_others_take_their_place() -> (
+    None
+):
+    computed = []
+
+    def names_of(headers: Headers) -> list[str]:
+        computed.append(len(headers))
+        return [name for name, _ in headers]
+
+    decode = RequestDecoder(most=2)
+
+    def names_in(*headers: tuple[str, str]) -> list[str]:
+        return derived(decode(encode(Request("", "GET", "/", headers=list(headers)))).headers, names_of)
+
+    long = ("cookie", "x" * 5000)
+    for _ in range(4):
+        assert names_in(("accept", "*/*")) == ["accept"]
+        assert names_in(("prefer", "a"), ("range", "b")) == ["prefer", "range"]
+        assert names_in(long, long, long) == ["cookie"] * 3
+    assert computed == [1, 2, 3, 1, 2, 3, 3, 3]  # kept from the second time on, but for long ones
+
+    for number in range(9):  # what came once takes no place
+        names_in(("a", str(number)), ("b", ""), ("c", ""), ("d", ""))
+    computed.clear()
+    assert names_in(("prefer", "a"), ("range", "b")) == ["prefer", "range"]
+    assert computed == []
+
+    for _ in range(2):  # a third one that is repeated
+        names_in(("a", ""), ("b", ""), ("c", ""), ("d", ""))
+    computed.clear()
+    names_in(("accept", "*/*"))
+
+    assert computed == [1]
 
 
 @given(_RESPONSES)

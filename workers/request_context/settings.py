@@ -6,7 +6,7 @@ Source: docs/reference/rest.md, section 4; docs/reference/graphql.md, section 1.
 
 import msgspec
 
-from schemas.http import Headers, Request
+from schemas.http import Headers, Request, derived
 from workers.database.schema_cache.catalog import Role
 from workers.request_context.identity import RequestIdentity
 from workers.sql.compose import quoted
@@ -16,7 +16,7 @@ def request_settings(
     request: Request, identity: RequestIdentity, role: Role, search_path: str
 ) -> list[tuple[str, str]]:
     """Return the settings in the order in which they are applied."""
-    headers, cookies = _headers(request.headers)
+    headers, cookies = derived(request.headers, _headers)
     return [
         ("search_path", search_path),
         *role.settings,

@@ -13,7 +13,7 @@ the client may have read them with a count, as an object, or in a compressed ans
 import re
 from hashlib import blake2b
 
-from schemas.http import Headers, header_values
+from schemas.http import Headers, derived, header_values
 from schemas.row_tags import tag_of_row, tag_of_rows
 from workers.rest.model import BodyShape, MediaOutput, RestPlan
 
@@ -34,7 +34,8 @@ def tagged(
         return status, headers, body
     tag = f"{_rows_of(plan.output, body)}-{_head_of(headers)}"
     headers.append(("etag", f'"{tag}"'))
-    if tag not in (listed := _listed(request_headers, "if-none-match")) and "*" not in listed:
+    listed = derived(request_headers, _none_match)
+    if tag not in listed and "*" not in listed:
         return status, headers, body
     return 304, [pair for pair in headers if pair[0] != "content-type"], b""
 
@@ -55,6 +56,10 @@ def names_tags(headers: Headers) -> bool:
 def _names_rows(headers: Headers, condition: str, rows: str, count: int) -> bool:
     listed = _listed(headers, condition)
     return count > 0 and ("*" in listed or any(tag.partition("-")[0] == rows for tag in listed))
+
+
+def _none_match(headers: Headers) -> frozenset[str]:
+    return frozenset(_listed(headers, "if-none-match"))
 
 
 def _listed(headers: Headers, condition: str) -> set[str]:

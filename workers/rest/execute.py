@@ -56,10 +56,6 @@ class TransactionDefaults:
     app_settings: Settings = ()
     pre_request: str | None = None
 
-    def search_path(self, schema: str) -> str:
-        """Return the search path of requests to a schema."""
-        return _search_path(schema, self.extra_search_path)
-
 
 @lru_cache(maxsize=1024)
 def _search_path(schema: str, further: tuple[str, ...]) -> str:
@@ -89,9 +85,12 @@ class RestTask(Struct, frozen=True):
         statements = []
         if defaults.pre_request is not None:
             statements.append(Statement(pre_request_call(defaults.pre_request)))
-        statements += [Statement(statement.text, self._bound(statement)) for statement in prepared.before]
-        for item in (*prepared.estimates, *([] if prepared.guard is None else [prepared.guard])):
+        for item in prepared.before:
             statements.append(Statement(item.text, self._bound(item)))
+        for item in prepared.estimates:
+            statements.append(Statement(item.text, self._bound(item)))
+        if prepared.guard is not None:
+            statements.append(Statement(prepared.guard.text, self._bound(prepared.guard)))
         explains = self.plan.output.explain is not None
         if prepared.frame is not None:
             statements.append(
@@ -199,7 +198,7 @@ def _may_share(plan: RestPlan, defaults: TransactionDefaults) -> bool:
 def settings_of(plan: RestPlan, context: RestContext) -> list[tuple[str, str]]:
     """Return the settings of the transaction, in the order in which they are applied."""
     defaults = context.defaults
-    search_path = defaults.search_path(plan.request.schema)
+    search_path = _search_path(plan.request.schema, defaults.extra_search_path)
     settings = request_settings(context.request, context.identity, context.role, search_path)
     if plan.request.preferences.timezone is not None:
         settings.append(("timezone", plan.request.preferences.timezone))
@@ -261,8 +260,8 @@ def _result(prepared: RestStatement, rows: Rows, long: LongValue | None = None) 
         edges=edges,
         is_guarded=is_guarded,
         repeats_keys=repeats_keys,
-        headers=_text(headers),
-        status=_text(status),
+        headers=None if headers is None else headers.decode(),
+        status=None if status is None else status.decode(),
         transaction_id=transaction_id,
     )
 

@@ -60,7 +60,10 @@ class _Claims(Struct):
 
 def wants_history(parsed: ApiRequest) -> bool:
     """Return whether a request asks for versions of rows."""
-    return any(media.name == MEDIA_TYPE for media in parsed.accept)
+    for media in parsed.accept:  # noqa: SIM110 - hot path: a generator costs two frames more
+        if media.name == MEDIA_TYPE:
+            return True
+    return False
 
 
 async def row_history(

@@ -7,7 +7,7 @@
 Requests of one shape share an entry: the values of their filters fill the parameters of the cached statement.
 """
 
-from schemas.http import Headers
+from schemas.http import Headers, derived
 from workers.rest.model import ApiRequest, Payload
 from workers.rest.parse.payload import beside_others, is_read_slowly, reads_rows
 from workers.rest.parse.request import PlanHeaders, parse_request, plan_headers
@@ -21,7 +21,7 @@ def parse(
     state: RestState, method: str, path: str, shape: str, headers: Headers
 ) -> tuple[RequestKey, ApiRequest]:
     """Parse a request, and return it with its key in the cache. Raises: the 1xx errors."""
-    return parse_with(state, method, path, shape, plan_headers(headers))
+    return parse_with(state, method, path, shape, derived(headers, plan_headers))
 
 
 def parse_with(

@@ -88,6 +88,8 @@ class RestState:
         self.api = api
         self.catalog = catalog
         self.options = options_of(api)
+        self.adds_headers = bool(api.server_timing_enabled or api.server_trace_header)
+        """Whether responses have headers that settings switch on."""
         self.identities = IdentityResolver(api, token_error)
         self.defaults = TransactionDefaults(
             tuple(api.extra_search_path), tuple(api.app_settings.items()), api.pre_request or None

@@ -19,7 +19,7 @@ import msgspec
 
 from broker.requests.handler import RequestBody, StreamedResponse
 from schemas.caller import AnonymousCaller
-from schemas.http import Headers, Request, Response, header
+from schemas.http import Headers, Request, Response, derived, header
 from schemas.subscriptions import METHOD as SUBSCRIBE
 from workers.database.transactions.model import TransactionRunner
 from workers.idempotency.writes import KeyedWrites
@@ -69,21 +69,23 @@ class RestWorker:
     async def answer(self, request: Request, body: RequestBody) -> Response | StreamedResponse:
         """Answer one request. Every error of the interface is a response; only defects raise."""
         state = self._state()
-        dialect = dialect_of(request.headers)
-        timing = Timing() if state.api.server_timing_enabled else _UNTIMED
+        dialect = derived(request.headers, dialect_of)
+        timing = Timing() if state.api.server_timing_enabled else None
         identity: RequestIdentity | None = None
         response: Response | StreamedResponse
         try:
             identity = state.identities.of(request.caller)
-            timing.mark("jwt")
+            if timing is not None:
+                timing.mark("jwt")
             response = await self._answer(state, request, body, identity, dialect, timing)
         except FAILURES as failure:
             is_anonymous = identity.is_anonymous if identity else isinstance(request.caller, AnonymousCaller)
             is_minimal = state.api.error_verbosity == "minimal"
             response = error_response(failure, dialect, is_anonymous=is_anonymous, is_minimal=is_minimal)
             response = with_allow(response, request.method, request.path)
-        timing.mark("response")
-        return _with_trace_headers(state, request, response, timing)
+        if state.adds_headers:
+            return _with_trace_headers(state, request, response, timing)
+        return response
 
     async def _answer(
         self,
@@ -92,7 +94,7 @@ class RestWorker:
         body: RequestBody,
         identity: RequestIdentity,
         dialect: Dialect,
-        timing: "Timing",
+        timing: "Timing | None",
     ) -> Response | StreamedResponse:
         if request.method == SUBSCRIBE:
             return await live_plan(state, request, self._sessions)
@@ -108,7 +110,8 @@ class RestWorker:
         is_call = is_call_path(request.path)
         shape, values = shape_of(request.query, is_call=is_call and request.method in _READS)
         key, parsed = parse(state, request.method, request.path, shape, request.headers)
-        timing.mark("parse")
+        if timing is not None:
+            timing.mark("parse")
         if parsed.action is RequestAction.OPTIONS:
             return allowed_methods(parsed, is_call, state.catalog, state.options)
         if parsed.action is RequestAction.DESCRIBE:
@@ -126,7 +129,8 @@ class RestWorker:
             state = self._state()
             planned = await prepare_plan(state, key, parsed, payload)
         plan = planned.plan
-        timing.mark("plan")
+        if timing is not None:
+            timing.mark("plan")
 
         # Execute, in one transaction as the caller; with a condition or an idempotency key if the request has one.
         data = payload.data if payload else b""
@@ -150,7 +154,8 @@ class RestWorker:
             result = await execute_if(read, task, context, self._sessions)
         else:
             result = await execute(task, context, self._sessions)
-        timing.mark("transaction")
+        if timing is not None:
+            timing.mark("transaction")
 
         # Respond. Reads have an entity tag, and what a write under a condition returns.
         conditions = request.headers if isinstance(plan, ReadPlan) else None
@@ -206,28 +211,17 @@ class Timing:
         return ", ".join(f"{step};dur={spent:.1f}" for step, spent in self._steps.items())
 
 
-class Untimed(Timing):
-    """Measures nothing: while `server_timing_enabled` is off, the hot path must not read the clock."""
-
-    def mark(self, step: str) -> None:
-        """Do nothing."""
-
-
-_UNTIMED = Untimed()
-
-
 def _with_trace_headers(
-    state: RestState, request: Request, response: Response | StreamedResponse, timing: Timing
+    state: RestState, request: Request, response: Response | StreamedResponse, timing: Timing | None
 ) -> Response | StreamedResponse:
     """Return the response with the headers that settings switch on."""
     extra: Headers = []
-    if state.api.server_timing_enabled:
+    if timing is not None:
+        timing.mark("response")
         extra.append(("server-timing", timing.header()))
     if state.api.server_trace_header:
         name = state.api.server_trace_header.lower()
         extra.append((name, header(request.headers, name) or ""))
-    if not extra:
-        return response
     headers = [*response.headers, *extra]
     if isinstance(response, StreamedResponse):
         return replace(response, headers=headers)

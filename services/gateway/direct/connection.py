@@ -18,7 +18,7 @@ from aiohttp.http_parser import RawRequestMessage
 
 from services.gateway.connections.connection_limits import ConnectionLimits
 from services.gateway.connections.listener import ConnectionHandler, GatewayListener
-from services.gateway.direct.exchange import DirectExchange, DirectRequests
+from services.gateway.direct.exchange import DirectExchange, DirectRequests, request_stand_in
 from services.gateway.direct.known_heads import KnownHead, KnownPost, known_head
 from services.gateway.edge import Edge
 from services.gateway.objects.upload_body import BODY_AT_ONCE_S
@@ -47,7 +47,7 @@ class DirectConnectionHandler(ConnectionHandler):
 
     __slots__ = (
         "_begun", "_body_timer", "_direct", "_exchange", "_head_at", "_held_back", "_is_paused", "_known_head", "address",
-        "scheme",
+        "stand_in",
     )  # fmt: skip
 
     def __init__(self, direct: DirectRequests, *arguments: Any, **options: Any) -> None:
@@ -64,12 +64,14 @@ class DirectConnectionHandler(ConnectionHandler):
         """Runs while the only queued message is a short upload whose body is not whole, and no task is woken for it."""
         self._head_at = 0.0
         """When the head of that message arrived, in monotonic seconds."""
-        self.address, self.scheme = "", "http"
+        self.address = ""
+        self.stand_in = request_stand_in("", "http")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         peer = transport.get_extra_info("peername")
         self.address = str(peer[0]) if isinstance(peer, tuple) else ""
-        self.scheme = "http" if transport.get_extra_info("sslcontext") is None else "https"
+        scheme = "http" if transport.get_extra_info("sslcontext") is None else "https"
+        self.stand_in = request_stand_in(self.address, scheme)
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
@@ -184,13 +186,12 @@ class DirectConnectionHandler(ConnectionHandler):
         """Return whether the connection is to end with this response."""
         return self._listener.is_leaving or self._close
 
-    def end_directly(self, data: bytes) -> None:
-        """Send the response of the request that was begun, and go on with the bytes that were held back."""
+    def end_directly(self, data: bytes, *, is_last: bool) -> None:
+        """Send the response of the request that was begun, and go on with the bytes that were held back unless it `is_last`."""
         exchange, self._exchange = self._exchange, None
         self._request_in_progress = False
         if exchange is None or self.transport is None:
             return
-        is_last = self.is_last()
         self.transport.write(data)
         if self._parser is not None and not isinstance(exchange.source, bytes):
             self._parser.message_consumed()

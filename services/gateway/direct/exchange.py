@@ -15,12 +15,12 @@ as bytes from then on (`known_heads.py`).
 """
 
 import time
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol, cast
 
 from aiohttp import HttpVersion11, web
 from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
+from msgspec import Struct
 
 from broker.observability.observe import observe, traceback_of
 from broker.requests.call import PoolReply
@@ -60,6 +60,11 @@ class ClientAddress(NamedTuple):
     scheme: str
 
 
+def request_stand_in(address: str, scheme: str) -> web.BaseRequest:
+    """Return what stands for aiohttp's requests of a connection."""
+    return cast(web.BaseRequest, ClientAddress(address, scheme))
+
+
 class DirectConnection(Protocol):
     """The connection of a request, as `DirectExchange` uses it."""
 
@@ -68,21 +73,20 @@ class DirectConnection(Protocol):
         """The address of the peer."""
 
     @property
-    def scheme(self) -> str:
-        """Return `https` where the connection is encrypted, else `http`."""
+    def stand_in(self) -> web.BaseRequest:
+        """What stands for aiohttp's request as long as there is none."""
 
     def is_last(self) -> bool:
         """Return whether the connection is to end with this response."""
 
-    def end_directly(self, data: bytes) -> None:
-        """Send the response of the request that was begun."""
+    def end_directly(self, data: bytes, *, is_last: bool) -> None:
+        """Send the response of the request that was begun, and end the connection with it if it `is_last`."""
 
     def go_on(self, exchange: "DirectExchange") -> None:
         """Let aiohttp call `Edge.resume` for the request that was begun."""
 
 
-@dataclass(slots=True, eq=False)
-class DirectExchange:
+class DirectExchange(Struct, eq=False):
     """A request that was sent to its pool."""
 
     connection: DirectConnection
@@ -115,8 +119,9 @@ class DirectExchange:
         if response is None:
             self.connection.go_on(self)
             return
-        data = response_bytes(response, self.request.response_headers, is_last=self.connection.is_last())
-        self.connection.end_directly(data)
+        is_last = self.connection.is_last()
+        data = response_bytes(response, self.request.response_headers, is_last=is_last)
+        self.connection.end_directly(data, is_last=is_last)
         self.edge.note(self.request, response.status, len(response.body), self.started_at)
 
     def _final(self, response: Response) -> Response | None:
@@ -241,7 +246,7 @@ class DirectRequests:
             headers = hide_session(route, headers)
             first = first_headers(headers)
         request = GatewayRequest(
-            cast(web.BaseRequest, ClientAddress(connection.address, connection.scheme)),
+            connection.stand_in,
             request_id(first.get("x-request-id")),
             method,
             len(target),

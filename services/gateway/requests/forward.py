@@ -220,11 +220,21 @@ def sendable_headers(headers: Headers, extra: Headers) -> tuple[Headers, set[str
     They are the pool's, then the gateway's whose names the pool did not set, without unsendable characters.
     `Vary` of the gateway is a further line beside that of the pool: lines of one name are one list.
     """
+    pairs, names = merged_headers(headers, extra)
+    # What is printable needs no search.
+    if not "".join([text for pair in pairs for text in pair]).isprintable():
+        pairs = without_unsendable(pairs)
+    return pairs, names
+
+
+def merged_headers(headers: Headers, extra: Headers) -> tuple[Headers, set[str]]:
+    """Do what `sendable_headers` does, but leave unsendable characters."""
     names = {name for name, _ in headers}
     if not names.isdisjoint(FRAMING):
         headers = [pair for pair in headers if pair[0] not in FRAMING]
-    pairs = [*headers, *[pair for pair in extra if pair[0] not in names or pair[0] == "vary"], _SERVER]
-    # The names are checked as well: a pool may return any text as a name. What is printable needs no search.
-    if not "".join([text for pair in pairs for text in pair]).isprintable():
-        pairs = [(UNSENDABLE.sub("", name), UNSENDABLE.sub(" ", value)) for name, value in pairs]
-    return pairs, names
+    return [*headers, *[pair for pair in extra if pair[0] not in names or pair[0] == "vary"], _SERVER], names
+
+
+def without_unsendable(headers: Headers) -> Headers:
+    """Return headers without unsendable characters; names are searched as well, because a pool may return any text as a name."""
+    return [(UNSENDABLE.sub("", name), UNSENDABLE.sub(" ", value)) for name, value in headers]

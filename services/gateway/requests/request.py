@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from aiohttp import web
+from msgspec import Struct
 
 from schemas.caller import Caller
 from schemas.http import Headers, header_values
@@ -34,8 +34,7 @@ _MAX_CACHED_NAMES = 1024
 _MAX_CACHED_LENGTH = 64
 
 
-@dataclass(slots=True)
-class GatewayRequest:
+class GatewayRequest(Struct, eq=False):
     """One request. `Edge.handle` fills `response_headers`, `key` and `caller` before the handler runs."""
 
     http: web.BaseRequest
@@ -54,13 +53,17 @@ class GatewayRequest:
     """Networks of the proxies whose forwarding headers count."""
     address_headers: Sequence[str] = ()
     """Headers, in lower case, that name the client's address before X-Forwarded-For does."""
-    response_headers: Headers = field(default_factory=list)
+    response_headers: Headers = []
     """Headers of every response: CORS and the request id."""
     is_sampled: bool = False
     """It leaves log lines although it is successful and quick."""
-    key: str | None = field(default=None, repr=False)
+    key: str | None = None
     caller: Caller | None = None
     """None until the caller is authenticated; a handler that authenticates by itself receives None."""
+
+    def __repr__(self) -> str:
+        """Return nothing that may be a secret: the key, headers and the query are left out."""
+        return f"{type(self).__name__}({self.id!r}, {self.method!r}, {self.path!r})"
 
     @property
     def area(self) -> str:

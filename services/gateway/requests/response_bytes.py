@@ -8,7 +8,7 @@ from http import HTTPStatus
 from aiohttp.helpers import rfc822_formatted_time
 
 from schemas.http import Headers, Response
-from services.gateway.requests.forward import reason_of, sendable_headers
+from services.gateway.requests.forward import merged_headers, reason_of, without_unsendable
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}" for status in HTTPStatus}
 _WITHOUT_LENGTH = frozenset({204, 304, *range(100, 200)})
@@ -22,8 +22,11 @@ def response_bytes(response: Response, extra: Headers, *, is_last: bool) -> byte
     status, body = response.status, response.body
     reason = reason_of(response)
     line = _STATUS_LINES.get(status) if reason is None else None
-    pairs, names = sendable_headers(response.headers, extra)
-    lines = [line or f"HTTP/1.1 {status} {reason or ''}", *[f"{name}: {value}" for name, value in pairs]]
+    pairs, names = merged_headers(response.headers, extra)
+    lines = [f"{name}: {value}" for name, value in pairs]
+    if not "".join(lines).isprintable():  # what is printable needs no search
+        lines = [f"{name}: {value}" for name, value in without_unsendable(pairs)]
+    lines.insert(0, line or f"HTTP/1.1 {status} {reason or ''}")
     if status in _WITHOUT_LENGTH:
         body = b""
     else:

@@ -24,7 +24,7 @@ from workers.database.connection_pool.open_connections import OpenConnections, P
 from workers.database.connection_pool.shared_commits import SharedCommits
 from workers.database.connection_pool.shared_reads import SharedReads
 from workers.database.connection_pool.shares import ConnectionShares
-from workers.database.errors import DatabaseError, ServerSilent
+from workers.database.errors import DatabaseError, ServerSilent, SessionEnded
 from workers.database.protocol.long_value import LongValue
 from workers.database.protocol.postgres_connection import PostgresConnection
 from workers.database.protocol.row_body import BodySpace
@@ -37,10 +37,10 @@ from workers.database.transactions.model import (
     TransactionSpec,
 )
 from workers.database.transactions.perform import perform, perform_long
-from workers.database.transactions.repeat import repeat_if_ended
+from workers.database.transactions.repeat import ATTEMPTS
 from workers.database.transactions.sql_span import in_sql_span
 from workers.database.transactions.statement_lines import StatementLines
-from workers.database.transactions.unknown_outcome import or_unknown
+from workers.database.transactions.unknown_outcome import or_unknown, raise_unknown
 
 _SHARING_FROM = 2
 """Number of busy connections from which on reads share one."""
@@ -192,53 +192,43 @@ class ConnectionPool(TransactionRunner):
 
     async def run(self, spec: TransactionSpec, decide: CommitDecision | None = None) -> list[Rows]:
         """Run one transaction and return the rows of each statement (see `TransactionRunner`)."""
-        if decide is not None:
-            return await self._run(spec, decide)
-        return await repeat_if_ended(lambda: self._run(spec, None))
-
-    async def _run(self, spec: TransactionSpec, decide: CommitDecision | None) -> list[Rows]:
-        if spec.writes:
-            return await self._write(spec, decide)
-        connection = self._shares.take() or await self._shares.acquire()
-        try:
-            running = self._perform(connection, spec, decide)
-            return await (running if spec.read_only else or_unknown(running))
-        finally:
-            self._connections.take_back(connection)
-
-    async def _write(self, spec: TransactionSpec, decide: CommitDecision | None) -> list[Rows]:
-        """Run a transaction that writes. Where others do, they wait for the disk together (shared_commits.py)."""
         commits = self._commits
-        connection: PostgresConnection | None = self._shares.take() or await self._shares.acquire()
-        assert connection is not None
-        commits.writing += 1
-        try:
-            shared = commits.without_wait(spec)
-            rows = await or_unknown(self._perform(connection, shared or spec, decide))
-            if shared is not None:
-                stored = commits.stored(connection)
-                connection = None
-                await or_unknown(stored)
-            return rows
-        finally:
-            if connection is not None:
-                commits.release(connection)
-            commits.writing -= 1
-
-    async def _perform(
-        self, connection: PostgresConnection, spec: TransactionSpec, decide: CommitDecision | None
-    ) -> list[Rows]:
-        started_at = self._loop.time()
-        try:
-            running = perform(connection, spec, decide)
-            if STATE.tracing is not None:
-                running = in_sql_span(STATE.tracing, spec.statements, running)
-            rows = await running
-        except DatabaseError as error:
-            self._lines.failed(spec.statements, self._loop.time() - started_at, error)
-            raise
-        self._lines.ended(spec.statements, self._loop.time() - started_at)
-        return rows
+        attempts_left = 1 if decide is not None else ATTEMPTS
+        while True:
+            attempts_left -= 1
+            connection: PostgresConnection | None = self._shares.take() or await self._shares.acquire()
+            assert connection is not None
+            commits.writing += spec.writes
+            started_at = self._loop.time()
+            try:
+                shared = commits.without_wait(spec) if spec.writes else None
+                running = perform(connection, shared or spec, decide)
+                if STATE.tracing is not None:
+                    running = in_sql_span(STATE.tracing, spec.statements, running)
+                rows = await running
+                self._lines.ended(spec.statements, self._loop.time() - started_at)
+                if shared is not None:
+                    stored, connection = commits.stored(connection), None
+                    await stored
+                return rows
+            except DatabaseError as error:
+                self._lines.failed(spec.statements, self._loop.time() - started_at, error)
+                raise
+            except SessionEnded:
+                if not attempts_left:
+                    raise
+            except ServerSilent as error:
+                if spec.read_only:
+                    raise
+                raise_unknown(error)
+            finally:
+                commits.writing -= spec.writes
+                if connection is None:
+                    pass
+                elif spec.writes:
+                    commits.release(connection)
+                else:
+                    self._connections.take_back(connection)
 
     async def run_long(self, spec: TransactionSpec) -> RowsAndLongValue:
         """Run one transaction that only reads; its last value may be long (see `TransactionRunner`)."""
@@ -262,31 +252,38 @@ class ConnectionPool(TransactionRunner):
             if shared is not None:
                 self._lines.ended(spec.statements, self._loop.time() - sharing_since)
                 return shared
-        return await repeat_if_ended(lambda: self._run_long(spec))
+        return await self._run_long(spec)
 
     async def _run_long(self, spec: TransactionSpec) -> RowsAndLongValue:
-        connection = self._shares.take() or await self._shares.acquire()
-        long: LongValue | None = None
-        started_at = self._loop.time()
-        try:
-            running = perform_long(connection, spec)
-            if STATE.tracing is not None:
-                running = in_sql_span(STATE.tracing, spec.statements, running)
-            result = await running
-            long = result[1]
-            duration_s = self._loop.time() - started_at
-            self._lines.ended(spec.statements, duration_s)
-            if spec.may_share:
-                self._shared_reads.note(spec, duration_s)
-        except DatabaseError as error:
-            self._lines.failed(spec.statements, self._loop.time() - started_at, error)
-            raise
-        finally:
-            if long is None:
-                self._connections.take_back(connection)
-        if long is not None:
-            long.when_over(partial(self._connections.take_back, connection))
-        return result
+        attempts_left = ATTEMPTS
+        while True:
+            attempts_left -= 1
+            connection = self._shares.take() or await self._shares.acquire()
+            long: LongValue | None = None
+            started_at = self._loop.time()
+            try:
+                running = perform_long(connection, spec)
+                if STATE.tracing is not None:
+                    running = in_sql_span(STATE.tracing, spec.statements, running)
+                result = await running
+                long = result[1]
+                duration_s = self._loop.time() - started_at
+                self._lines.ended(spec.statements, duration_s)
+                if spec.may_share:
+                    self._shared_reads.note(spec, duration_s)
+            except DatabaseError as error:
+                self._lines.failed(spec.statements, self._loop.time() - started_at, error)
+                raise
+            except SessionEnded:
+                if not attempts_left:
+                    raise
+                continue
+            finally:
+                if long is None:
+                    self._connections.take_back(connection)
+            if long is not None:
+                long.when_over(partial(self._connections.take_back, connection))
+            return result
 
     @asynccontextmanager
     async def transaction(

@@ -27,7 +27,7 @@ from contextvars import Context
 
 import msgspec
 
-from workers.database.errors import DatabaseError, Disconnected
+from workers.database.errors import DatabaseError, Disconnected, ServerSilent
 from workers.database.protocol.backend_reader import IDLE
 from workers.database.protocol.postgres_connection import PostgresConnection
 from workers.database.protocol.rows import Rows
@@ -114,13 +114,15 @@ class SharedCommits:
 
     async def _store(self, connection: PostgresConnection, group: list[asyncio.Future[None]]) -> None:
         """Commit something after the group's commits, and wait until it is stored."""
-        problem = "the task was cancelled"
+        problem, kind = "the task was cancelled", Disconnected
         try:
             if self._store_text is None:
                 self._store_text = _store_text((await perform(connection, _FIND))[0])
             if group:
                 await self._write_something(connection)
             problem = ""
+        except ServerSilent as error:
+            problem, kind = str(error), ServerSilent
         except (DatabaseError, Disconnected) as error:
             problem = str(error)
         finally:
@@ -131,7 +133,7 @@ class SharedCommits:
                     continue
                 if problem:
                     unknown = f"whether the transaction is stored is unknown: {problem}"
-                    waiter.set_exception(Disconnected(unknown))
+                    waiter.set_exception(kind(unknown))
                 else:
                     waiter.set_result(None)
             if self._connection is not None:

@@ -45,6 +45,7 @@ _SETTINGS_APPLIED = (
     b"2\0\0\0\4D\0\0\0\x0f\0\2\xff\xff\xff\xff\0\0\0\0010C\0\0\0\x0dSELECT 1\0"
 )
 """How the answer to nearly every transaction begins (transactions/perform.py): `reset all`, and one row (NULL, `0`)."""
+_SETTINGS_RESULTS = 2
 _EXPECTED = frozenset(b"DCZE1ITn") | _IGNORED | _ASYNCHRONOUS | _COPIES
 
 
@@ -168,7 +169,11 @@ class BackendReader:
 
     def _read(self, data: bytes) -> bool:
         at, end = 0, len(data)
-        if not self.results and data.startswith(_SETTINGS_APPLIED) and self._is_before_special():
+        if (
+            data.startswith(_SETTINGS_APPLIED)
+            and not (self.results or self.rows or self.failure)
+            and not 0 <= self.gathered_result < _SETTINGS_RESULTS
+        ):
             self.results, self.tag, at = [[], [(None, b"0")]], b"SELECT 1", len(_SETTINGS_APPLIED)
         while end - at >= 5:
             kind, length = _read_head(data, at)
@@ -199,10 +204,6 @@ class BackendReader:
         if at < end:
             self._store_partial(data[at:] if at else data)
         return False
-
-    def _is_before_special(self) -> bool:
-        """Return whether nothing of the answer has been read and its first two results are plain ones."""
-        return not (self.rows or self.failure or 0 <= self.gathered_result < 2)
 
     def _gather(self, data: bytes, at: int, end: int) -> int:
         """Pass the first values of the complete rows that begin at `at` to the sink; return the offset after them.

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from workers.database.errors import DatabaseError
-from workers.database.protocol.backend_reader import IDLE
+from workers.database.errors import DatabaseError, Disconnected, SessionEnded, database_error, read_fields
+from workers.database.protocol.backend_reader import IDLE, BackendReader
 from workers.database.protocol.long_value import LongValue
 from workers.database.protocol.rows import Rows
 
@@ -50,6 +50,22 @@ def error_after_long_value(reply: ExchangeReply) -> DatabaseError | None:
     if error is not None and error.code == _CANCELLED and reply.status == IDLE:
         return None
     return error
+
+
+def end_of_session(
+    reader: BackendReader, error: Exception | None
+) -> tuple[Disconnected, DatabaseError | None]:
+    """Return why a connection ended that was not closed here, and the server's last error if it sent one.
+
+    The server answers in order and sends what it has answered before it ends a session. So without a result
+    no statement of the exchange was completed.
+    """
+    if reader.failure is None:
+        return Disconnected("the server closed the connection" if error is None else str(error)), None
+    last = database_error(read_fields(reader.failure))
+    if last.severity == "FATAL" and not reader.results and not reader.rows:
+        return SessionEnded(last.message, last.code), None
+    return Disconnected(last.message, last.code), last
 
 
 def transaction_changed() -> DatabaseError:

@@ -31,6 +31,9 @@ _SHORT = 64
 
 _pack_size = Struct("!i").pack
 _pack_count = Struct("!H").pack
+_FEW = 64
+_COUNTS = [_pack_count(count) for count in range(_FEW)]
+"""How Bind encodes small numbers of parameters."""
 
 
 def parse(name: bytes, text: str) -> bytes:
@@ -63,7 +66,8 @@ def run(head: bytes, params: Sequence[bytes | None], formats: bytes = _ALL_TEXT)
 
     Raises: DatabaseError if a parameter contains a NUL byte or there are more than 65535 of them.
     """
-    parts = [head, _counted(len(params))]
+    count = len(params)
+    parts = [head, _COUNTS[count] if count < _FEW else _counted(count)]
     for value in params:
         if value is None:
             parts.append(_NULL)
@@ -78,14 +82,14 @@ def run(head: bytes, params: Sequence[bytes | None], formats: bytes = _ALL_TEXT)
 
 def run_pairs(head: bytes, pairs: Sequence[tuple[str, str]]) -> bytes:
     """Return Bind and Execute with the parameters name, value, name, value... of settings. Raises: as `run`."""
-    parts = [head, _counted(2 * len(pairs))]
+    count = 2 * len(pairs)
+    parts = [head, _COUNTS[count] if count < _FEW else _counted(count)]
     for name, text in pairs:
-        parts.append(_sized(name))
         if len(text) <= _SHORT:
-            parts.append(_sized(text))
+            parts.append(_sized_pair(name, text))
         else:
             value = encoded(text)
-            parts += (_pack_size(len(value)), value)
+            parts += (_sized(name), _pack_size(len(value)), value)
     parts.append(_ALL_TEXT)
     body = b"".join(parts)
     return b"B%b%b%b" % (_pack_size(len(body) + 4), body, _EXECUTE)
@@ -96,6 +100,12 @@ def _sized(text: str) -> bytes:
     """Return a parameter as Bind encodes it: length, then text."""
     value = encoded(text)
     return _pack_size(len(value)) + value
+
+
+@lru_cache(maxsize=4096)
+def _sized_pair(name: str, text: str) -> bytes:
+    """Return two parameters as Bind encodes them."""
+    return _sized(name) + _sized(text)
 
 
 @lru_cache(maxsize=256)

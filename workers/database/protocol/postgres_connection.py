@@ -13,7 +13,7 @@ answer and reports whether a transaction is still open. Describe is sent only fo
 - An exchange may be answered before its end by a long value (long_value.py): the connection then stays in use until the
   value's row and all following messages have arrived. Gathered rows (row_body.py) are answered at the end.
 
-Hot path: `exchange`, `_send`, `data_received`, `_finish`. They run once per transaction; keep them free of extra tasks,
+Hot path: `begin_exchange`, `data_received`, `_finish`. They run once per transaction; keep them free of extra tasks,
 timers and copies.
 
 Source: PostgreSQL, "Frontend/Backend Protocol", 3.0, "Extended Query", "Pipelining".
@@ -24,12 +24,17 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Self
 
-from workers.database.errors import DatabaseError, Disconnected, SessionEnded, database_error, read_fields
+from workers.database.errors import DatabaseError, Disconnected, database_error, read_fields
 from workers.database.protocol import connecting, frontend_messages
 from workers.database.protocol.backend_reader import IDLE, BackendReader
 from workers.database.protocol.connecting import ServerBackend
 from workers.database.protocol.copied_rows import CopiedRows
-from workers.database.protocol.exchange import ExchangeReply, PipelinedExchange, error_after_long_value
+from workers.database.protocol.exchange import (
+    ExchangeReply,
+    PipelinedExchange,
+    end_of_session,
+    error_after_long_value,
+)
 from workers.database.protocol.long_value import LongValue, LongValueTimeouts
 from workers.database.protocol.prepared_statements import MAX_PREPARED, PreparedStatements
 from workers.database.protocol.row_body import BodySpace, GatheredRows, RowBody
@@ -117,9 +122,9 @@ class PostgresConnection(asyncio.Protocol):
         """Transaction status: IDLE, IN_TRANSACTION or FAILED (backend_reader.py)."""
         return self._reader.status
 
-    def exchange(
+    async def exchange(
         self, messages: Sequence[bytes], result: int = -1, separator: bytes | None = None
-    ) -> Awaitable[ExchangeReply]:
+    ) -> ExchangeReply:
         """Send messages and one Sync in one write, and return the answer.
 
         `result` is the index of the result whose first row may end in a long value; with a `separator` the rows of that
@@ -127,11 +132,7 @@ class PostgresConnection(asyncio.Protocol):
         server: see `cancel`.
         Raises: Disconnected, SessionEnded; DatabaseError if the server ended the session with an error after a first result.
         """
-        return self._send(
-            b"".join([*self.statements.take_due_closes(), *messages, frontend_messages.SYNC]),
-            result,
-            separator,
-        )
+        return await self._reply(self.begin_exchange(messages, result, separator))
 
     def copy_out(self, messages: Sequence[bytes]) -> tuple[CopiedRows, Awaitable[ExchangeReply]]:
         """Send messages that run one COPY TO STDOUT; return its rows, and the reply that comes behind them.
@@ -205,24 +206,44 @@ class PostgresConnection(asyncio.Protocol):
         if self._waiter is not None:
             raise RuntimeError("an exchange is under way on this connection")
 
-    def command(self, text: str) -> Awaitable[ExchangeReply]:
+    async def command(self, text: str) -> ExchangeReply:
         """Send one simple query, which may contain several commands, and return the answer. Raises: as `exchange`."""
-        return self._send(frontend_messages.query(text))
+        return await self._reply(self._begin(frontend_messages.query(text)))
 
-    async def _send(self, data: bytes, result: int = -1, separator: bytes | None = None) -> ExchangeReply:
+    def begin_exchange(
+        self, messages: Sequence[bytes], result: int = -1, separator: bytes | None = None
+    ) -> "asyncio.Future[ExchangeReply]":
+        """Do what `exchange` does, without a coroutine. Hot path.
+
+        If the task that awaits the future is cancelled, it must call `give_up_reply`. Raises, here or where the future is awaited: as `exchange`.
+        """
+        closes = self.statements.take_due_closes()
+        return self._begin(b"".join([*closes, *messages, frontend_messages.SYNC]), result, separator)
+
+    def give_up_reply(self, waiter: "asyncio.Future[ExchangeReply]") -> None:
+        """Drop the reply of `begin_exchange`, which may have arrived in the loop iteration in which its caller was cancelled."""
+        # `exception()` is read so that asyncio does not log it as never retrieved.
+        if waiter.done() and not waiter.cancelled() and waiter.exception() is None and self._long:
+            self._long.abandon()
+        if self._waiter is waiter and self._body is not None:
+            self._body.abandon()
+
+    def _begin(
+        self, data: bytes, result: int = -1, separator: bytes | None = None
+    ) -> "asyncio.Future[ExchangeReply]":
+        """Send bytes that end with a Sync, and return the future of the answer. Raises: Disconnected."""
         self._check_is_usable()
         waiter: asyncio.Future[ExchangeReply] = self._loop.create_future()
         self._waiter = waiter
         self._prepare_reader(result, separator)
         self._transport.write(data)
+        return waiter
+
+    async def _reply(self, waiter: "asyncio.Future[ExchangeReply]") -> ExchangeReply:
         try:
             return await waiter
         except asyncio.CancelledError:
-            # The reply may have arrived already. `exception()` is read so that asyncio does not log it as never retrieved.
-            if waiter.done() and not waiter.cancelled() and waiter.exception() is None and self._long:
-                self._long.abandon()
-            if self._waiter is waiter and self._body is not None:
-                self._body.abandon()
+            self.give_up_reply(waiter)
             raise
 
     async def cancel(self) -> None:
@@ -279,21 +300,10 @@ class PostgresConnection(asyncio.Protocol):
                 self._finish()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Fail what was under way, with the server's last error if it sent one.
-
-        The server answers in order and sends what it has answered before it ends a session. So without a result
-        no statement of the exchange was completed.
-        """
+        """Fail what was under way, with the server's last error if it sent one."""
         if not self._transport_closed.done():
             self._transport_closed.set_result(None)
-        if self._reader.failure is not None and self.lost is None:
-            error = database_error(read_fields(self._reader.failure))
-            if error.severity == "FATAL" and not self._reader.results and not self._reader.rows:
-                self._set_lost(SessionEnded(error.message, error.code))
-            else:
-                self._set_lost(Disconnected(error.message, error.code), error)
-        else:
-            self._set_lost(Disconnected("the server closed the connection" if exc is None else str(exc)))
+        self._set_lost(*end_of_session(self._reader, exc))
 
     def _pass_long_pieces(self) -> None:
         """Pass arrived pieces to the long value's reader; the first ones also answer the exchange."""
@@ -314,9 +324,14 @@ class PostgresConnection(asyncio.Protocol):
         """Answer the exchange whose ReadyForQuery has arrived and turn to the next one."""
         reader, waiter, long = self._reader, self._waiter, self._long
         error = None if reader.failure is None else database_error(read_fields(reader.failure))
-        if self._body is not None:
-            self._finish_body(error)
-        reply = ExchangeReply(reader.results, error, reader.tag, reader.columns, status=self.status)
+        if (body := self._body) is not None:
+            self._body = None
+            if error is None and reader.gathered_result < len(reader.results):
+                rows = reader.results[reader.gathered_result]
+                reader.results[reader.gathered_result] = GatheredRows(rows, body)
+            else:  # the statement failed
+                body.abandon()
+        reply = ExchangeReply(reader.results, error, reader.tag, reader.columns, None, reader.status)
         self.statements.confirm_parsed(reader.parsed)
         reader.clear()
         # Turn to the next exchange before any callback runs, because callbacks may send.
@@ -331,19 +346,6 @@ class PostgresConnection(asyncio.Protocol):
             waiter.set_result(reply)
         if self._on_all_answered is not None and self._waiter is None:
             self._call_all_answered()
-
-    def _finish_body(self, error: DatabaseError | None) -> None:
-        """Attach the gathered body to its result, or drop it if the statement failed."""
-        reader, body = self._reader, self._body
-        self._body = None
-        if body is None:
-            return
-        if error is None and reader.gathered_result < len(reader.results):
-            reader.results[reader.gathered_result] = GatheredRows(
-                reader.results[reader.gathered_result], body
-            )
-        else:
-            body.abandon()
 
     def _reject_copy(self) -> None:
         """Abort the connection. A COPY swallows the Sync that was already sent, so the exchange cannot be ended cleanly."""

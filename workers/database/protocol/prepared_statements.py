@@ -98,6 +98,9 @@ class PreparedStatements:
 
     def confirm_parsed(self, parsed: int) -> None:
         """Drop the statements whose Parse failed: of those sent since the last call, `parsed` succeeded, in order."""
+        self._used_now = 0
+        if not self._parsing:
+            return
         for text in self._parsing[parsed:]:
             if self._by_text.pop(text, None) is not None:
                 self._characters -= len(text)
@@ -105,7 +108,6 @@ class PreparedStatements:
             if len(text) > MAX_TEXT:
                 self.columns.pop(text, None)
         self._parsing.clear()
-        self._used_now = 0
 
     def clear(self) -> None:
         """Close all statements, because the server's state does not match ours."""

@@ -17,10 +17,11 @@ transaction sent a second time. A session that has a temporary schema starts eve
 there on. What remains between callers until the connection is closed: sequences' `lastval()`, cursors WITH HOLD, names of
 SQL's PREPARE, LISTEN (until the first notification), and variables that procedural languages keep.
 
-Hot path: `perform`, `_exchange`, `_messages`, `_begin_messages`; one exchange for a transaction whose statements the
+Hot path: `perform`, `perform_long`, `_begin_exchange`, `_messages`, `_begin_messages`; one exchange for a transaction whose statements the
 connection already has.
 """
 
+import asyncio
 from functools import lru_cache
 from typing import NoReturn
 
@@ -66,9 +67,16 @@ async def perform(
     if has_decision and (decide is None or spec.end is not TransactionEnd.DECIDE):
         raise ValueError("a decision goes with End.DECIDE, and End.DECIDE with a decision")
     if decide is None:
-        reply, before = await _exchange(connection, spec)
+        if not _is_described(connection, spec):
+            await _describe(connection, spec)
+        sent, before = _begin_exchange(connection, spec)
+        try:
+            reply = await sent
+        except asyncio.CancelledError:
+            connection.give_up_reply(sent)
+            raise
         if not _ended_as_specified(connection, spec, reply):
-            await _fail(connection, spec, reply, before)
+            reply, before = await _repeat_or_fail(connection, spec, reply, before)
         return reply.results[before : before + len(spec.statements)]
     results = await perform_open(connection, spec)
     await finish_by_decision(connection, decide, results)
@@ -79,9 +87,11 @@ async def perform_open(connection: PostgresConnection, spec: TransactionSpec) ->
     """Begin a transaction and run its first statements; it stays open for open_transaction.py. Raises: as `perform`."""
     if spec.end is not TransactionEnd.DECIDE:
         raise ValueError("a transaction that stays open needs TransactionEnd.DECIDE")
-    reply, before = await _exchange(connection, spec)
+    await _describe(connection, spec)
+    messages, before = _messages(connection, spec)
+    reply = await connection.exchange(messages)
     if not _ended_as_specified(connection, spec, reply):
-        await _fail(connection, spec, reply, before)
+        reply, before = await _repeat_or_fail(connection, spec, reply, before)
     return reply.results[before : before + len(spec.statements)]
 
 
@@ -92,9 +102,16 @@ async def perform_long(connection: PostgresConnection, spec: TransactionSpec) ->
     """
     if spec.end is not TransactionEnd.COMMIT or not spec.read_only or not spec.statements:
         raise ValueError("a long value needs a read-only transaction without a decision")
-    reply, before = await _exchange(connection, spec, is_long=True)
+    if not _is_described(connection, spec):
+        await _describe(connection, spec)
+    sent, before = _begin_exchange(connection, spec, is_long=True)
+    try:
+        reply = await sent
+    except asyncio.CancelledError:
+        connection.give_up_reply(sent)
+        raise
     if reply.long is None and not _ended_as_specified(connection, spec, reply):
-        await _fail(connection, spec, reply, before)
+        reply, before = await _repeat_or_fail(connection, spec, reply, before, is_long=True)
     return reply.results[before : before + len(spec.statements)], reply.long
 
 
@@ -109,11 +126,9 @@ def messages_for_shared(
     statements = connection.statements
     if connection.has_temporary or spec.isolation is not None or spec.end is not TransactionEnd.COMMIT:
         return None
-    if not all(
-        statements.is_prepared(statement.text, columns=bool(statement.binary))
-        for statement in spec.statements
-    ):
-        return None
+    for statement in spec.statements:
+        if not statements.is_prepared(statement.text, columns=bool(statement.binary)):
+            return None
     messages, before = _messages(connection, spec)
     if not statements.is_settled:
         statements.confirm_parsed(0)
@@ -153,23 +168,39 @@ async def _fail(
     raise transaction_changed()
 
 
-async def _exchange(
+def _begin_exchange(
     connection: PostgresConnection, spec: TransactionSpec, *, is_long: bool = False
-) -> tuple[ExchangeReply, int]:
-    """Send the transaction; return the reply and the number of results before those of its statements.
+) -> "tuple[asyncio.Future[ExchangeReply], int]":
+    """Send the transaction; return the future of its reply and the number of results before those of its statements. Hot path."""
+    messages, before = _messages(connection, spec)
+    separator = spec.statements[-1].separator if spec.statements else None
+    last = before + len(spec.statements) - 1 if is_long or separator is not None else -1
+    return connection.begin_exchange(messages, last, separator), before
 
-    If stale connection state made it fail, nothing was done: it is sent once more.
+
+async def _repeat_or_fail(
+    connection: PostgresConnection,
+    spec: TransactionSpec,
+    reply: ExchangeReply,
+    before: int,
+    *,
+    is_long: bool = False,
+) -> tuple[ExchangeReply, int]:
+    """Send a transaction that did not end as it should once more if stale connection state made it fail: then nothing was done.
+
+    Return what `_begin_exchange` does. Raises: DatabaseError, Disconnected.
     """
-    for is_last in (False, True):
+    if reply.error is not None and await _was_cleaned(connection, reply, before):
         await _describe(connection, spec)
-        messages, before = _messages(connection, spec)
-        separator = spec.statements[-1].separator if spec.statements else None
-        is_special = is_long or separator is not None
-        last = before + len(spec.statements) - 1 if is_special else -1
-        reply = await connection.exchange(messages, last, separator)
-        if reply.error is None or is_last or not await _was_cleaned(connection, reply, before):
-            break
-    return reply, before
+        sent, before = _begin_exchange(connection, spec, is_long=is_long)
+        try:
+            reply = await sent
+        except asyncio.CancelledError:
+            connection.give_up_reply(sent)
+            raise
+        if reply.long is not None or _ended_as_specified(connection, spec, reply):
+            return reply, before
+    await _fail(connection, spec, reply, before)
 
 
 def _messages(connection: PostgresConnection, spec: TransactionSpec) -> tuple[list[bytes], int]:
@@ -201,7 +232,10 @@ def _begin_messages(connection: PostgresConnection, spec: TransactionSpec, out: 
         before += 1
     _append_bare(connection, out, "reset all")
     settings = [*spec.settings]
-    if not any(name == "role" for name, _ in settings):
+    for name, _ in settings:
+        if name == "role":
+            break
+    else:
         settings.insert(0, ("role", "none"))
     if spec.read_only:
         settings.append(("transaction_read_only", "on"))
@@ -252,6 +286,15 @@ def _is_not_default(name: str) -> str:
 def _raise_expression(text: str) -> str:
     """Return an expression that raises an error with a text: a cast to a number that the planner cannot evaluate in advance."""
     return f"('{text} ' operator(pg_catalog.||) {_TEMPORARY_SCHEMA}::pg_catalog.text)::pg_catalog.int4"
+
+
+def _is_described(connection: PostgresConnection, spec: TransactionSpec) -> bool:
+    """Return whether no statement has to be described before it runs. Hot path."""
+    described = connection.statements.columns
+    for statement in spec.statements:  # noqa: SIM110 - hot path: a generator costs two frames more
+        if statement.binary and statement.text not in described:
+            return False
+    return True
 
 
 async def _describe(connection: PostgresConnection, spec: TransactionSpec) -> None:

@@ -5,14 +5,14 @@ from typing import TypeVar
 
 from workers.database.errors import SessionEnded
 
-_ATTEMPTS = 3
-"""Several idle sessions may have been ended at once; their ends are all known after the next turn of the event loop."""
+ATTEMPTS = 3
+"""How often a transaction is sent at most. Several idle sessions may have been ended at once; their ends are all known after the next turn of the event loop."""
 T = TypeVar("T")
 
 
 async def repeat_if_ended(send: Callable[[], Awaitable[T]]) -> T:
     """Call `send`, which takes a connection each time, until its session is alive. Raises: SessionEnded after three attempts."""
-    for _ in range(_ATTEMPTS - 1):
+    for _ in range(ATTEMPTS - 1):
         try:
             return await send()
         except SessionEnded:

@@ -5,7 +5,7 @@ the error must not say that nothing was done. Work of the platform itself gets t
 """
 
 from collections.abc import Awaitable
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from broker.requests.current_request import CURRENT
 from schemas.errors import OutcomeUnknown
@@ -19,7 +19,12 @@ async def or_unknown(committing: Awaitable[T]) -> T:
     try:
         return await committing
     except ServerSilent as error:
-        request = CURRENT.get()
-        if request is None or not request.request_id:
-            raise
-        raise OutcomeUnknown(f"{error}: the transaction may have been committed or not") from None
+        raise_unknown(error)
+
+
+def raise_unknown(error: ServerSilent) -> NoReturn:
+    """Raise OutcomeUnknown where a request waits for a transaction over which the server fell silent; else the error."""
+    request = CURRENT.get()
+    if request is None or not request.request_id:
+        raise error
+    raise OutcomeUnknown(f"{error}: the transaction may have been committed or not") from None

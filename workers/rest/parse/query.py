@@ -36,9 +36,10 @@ HOLE = "\x00"
 _RESERVED = frozenset({"select", "columns", "on_conflict"})
 _LOGIC = frozenset({"and", "or"})
 _EMBEDDABLE = frozenset({"order", "limit", "offset", *_LOGIC})
+_NO_COLUMNS = _RESERVED | _EMBEDDABLE
 _BY_KEY = itemgetter(0)
 _UNRESERVED = re.compile(r"[A-Za-z0-9_.~-]*")
-_PLAIN = re.compile(r"((?:not\.)?(?:eq|neq|gt|gte|lt|lte|like|ilike|match|imatch|in)\.)(.*)", re.DOTALL)
+_PLAIN = re.compile(r"(?:not\.)?(?:eq|neq|gt|gte|lt|lte|like|ilike|match|imatch|in)\.")
 
 
 class Parameter(NamedTuple):
@@ -60,12 +61,13 @@ def shape_of(query: str, *, is_call: bool = False) -> tuple[str, list[str]]:
     if not query:
         return "", []
     shape, values = [], []
+    has_hole = HOLE in query
     for part in query.split("&"):
         key, equals, value = part.partition("=")
-        match = _PLAIN.fullmatch(value) if equals else None
-        if not equals or HOLE in part or not _is_column(key):
+        if not equals or (has_hole and HOLE in part) or not _is_column(key):
             shape.append(part.replace(HOLE, "%00"))
             continue
+        match = _PLAIN.match(value)
         if match is None:
             argument = unquote_plus(value)
             if is_call and not is_filter(argument):
@@ -74,21 +76,21 @@ def shape_of(query: str, *, is_call: bool = False) -> tuple[str, list[str]]:
             else:
                 shape.append(part)
             continue
-        operand = match[2]
+        prefix, operand = match[0], value[match.end() :]
         if "%" in operand or "+" in operand:
             operand = unquote_plus(operand)
-        if match[1].endswith("in.") and not (operand.startswith("(") and operand.endswith(")")):
+        if prefix.endswith("in.") and not (operand.startswith("(") and operand.endswith(")")):
             shape.append(part)
             continue
-        shape.append(f"{key}={match[1]}{HOLE}")
+        shape.append(f"{key}={prefix}{HOLE}")
         values.append(operand)
     return "&".join(shape), values
 
 
 def _is_column(key: str) -> bool:
-    if key in _RESERVED or "%" in key or "+" in key:
+    if key in _NO_COLUMNS or "%" in key or "+" in key:
         return False
-    return key.rpartition(".")[2] not in _EMBEDDABLE
+    return "." not in key or key.rpartition(".")[2] not in _EMBEDDABLE
 
 
 def parse_query(shape: str, *, is_call: bool = False) -> RestQuery:

@@ -192,10 +192,10 @@ async def test_a_reader_that_is_cancelled_frees_the_connection(database):
 async def test_a_caller_cancelled_while_its_answer_comes_leaves_nothing_behind(pipeline):
     lost = []
     pipeline._on_lost = lost.append
-    task = asyncio.create_task(pipeline._send(frontend_messages.query("select pg_sleep(60)"), 0))
+    task = asyncio.create_task(perform_long(pipeline, reading("select pg_sleep(60)")))
     await asyncio.sleep(0)
 
-    pipeline.data_received(begun(50_000_000, 100))
+    pipeline.data_received(backend_reader._SETTINGS_APPLIED + begun(50_000_000, 100))
     task.cancel()
 
     with pytest.raises(asyncio.CancelledError):
@@ -311,8 +311,7 @@ async def test_a_reader_that_takes_nothing_loses_the_value_and_the_connection_is
 
 
 async def test_a_reader_that_waits_for_the_server_is_not_slow(pipeline):
-    task = asyncio.create_task(pipeline._send(frontend_messages.query("select pg_sleep(60)"), 0))
-    await asyncio.sleep(0)
+    task = pipeline._begin(frontend_messages.query("select pg_sleep(60)"), 0)
     pipeline.data_received(begun(600_000, 100))
     long = (await task).long
     assert await anext(long) == b"x" * 100
@@ -329,8 +328,7 @@ async def test_a_reader_that_waits_for_the_server_is_not_slow(pipeline):
 
 async def test_an_abandoned_value_that_does_not_end_closes_its_connection(pipeline):
     pipeline.long_value_timeouts = LongValueTimeouts(after_abandon=0.05)
-    task = asyncio.create_task(pipeline._send(frontend_messages.query("select pg_sleep(60)"), 0))
-    await asyncio.sleep(0)
+    task = pipeline._begin(frontend_messages.query("select pg_sleep(60)"), 0)
     pipeline.data_received(begun(600_000, 100))
     reply = await task
 

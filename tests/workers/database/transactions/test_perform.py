@@ -26,11 +26,11 @@ class Writes:
 
     def __init__(self, pipeline):
         self.count = 0
-        self._send, pipeline._send = pipeline._send, self
+        self._begin, pipeline._begin = pipeline._begin, self
 
     def __call__(self, data, *options):
         self.count += 1
-        return self._send(data, *options)
+        return self._begin(data, *options)
 
 
 @pytest.mark.parametrize(
