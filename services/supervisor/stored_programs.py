@@ -1,9 +1,9 @@
 """Store what the programs of an installation compile while they load, so that no start of it has to (broker/processes/definition_cache.py).
 
-    python -P -m services.supervisor.stored_programs
+A start stores it by itself where it may write into the installation. `headwater precompile` is for one that it may not write into: an
+image, a package that root installed.
 
-A start stores it by itself where it may write into the installation. This is for one that it may not write into: an image, a package
-that root installed. Prints the files and their sizes. Exit code 1 if one could not be written. It needs some 10 s.
+Each file is written by a process that loads nothing else, `python -P -m services.supervisor.stored_programs FILE PROGRAM...`.
 """
 
 import importlib
@@ -11,19 +11,17 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from broker.processes.definition_cache import definitions_file
 from broker.processes.program_modules import module_of
+from services.supervisor.errors import StartRefused
 
 
-def main() -> int:
-    """Store all files, each by a process that loads nothing else; with arguments, load what they name."""
-    if sys.argv[1:]:
-        name, *programs = sys.argv[1:]
-        _LOADERS[name]([program.split() for program in programs])
-        return 0
+def store_programs() -> Iterator[Path]:
+    """Write the files one after another, and yield each. Raises: StartRefused if this user may not write there."""
     programs = _programs()
     environment = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     for name in _LOADERS:
@@ -34,10 +32,14 @@ def main() -> int:
         began = time.time()
         done = subprocess.run(command, env=environment, check=False)  # noqa: S603 - ourselves
         if done.returncode or not path.exists() or path.stat().st_mtime < began - 1:
-            print(f"{path} could not be written: run this as the owner of that folder", file=sys.stderr)
-            return 1
-        print(f"{path}: {path.stat().st_size / 1024:,.0f} KB")
-    return 0
+            raise StartRefused(f"{path} could not be written. Run this as the owner of that folder.")
+        yield path
+
+
+def main() -> None:
+    """Load what the arguments name, so that it is stored."""
+    name, *programs = sys.argv[1:]
+    _LOADERS[name]([program.split() for program in programs])
 
 
 def _programs() -> list[str]:
@@ -72,4 +74,4 @@ _LOADERS: dict[str, Callable[[Sequence[Sequence[str]]], None]] = {
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

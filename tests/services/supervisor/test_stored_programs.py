@@ -39,7 +39,7 @@ def _run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedPro
 
 
 def test_programs_that_may_not_write_compile_nothing_of_what_was_stored(tmp_path: Path) -> None:
-    stored = _run(tmp_path, "-m", "services.supervisor.stored_programs")
+    stored = _run(tmp_path, "-m", "services.cli.main", "precompile")
     assert stored.returncode == 0, stored.stderr
 
     compiled = {
@@ -54,7 +54,7 @@ def test_programs_that_may_not_write_compile_nothing_of_what_was_stored(tmp_path
 def test_what_cannot_be_stored_is_an_error_that_says_who_can(tmp_path: Path) -> None:
     (tmp_path / "file").touch()  # in the place of a folder
 
-    stored = _run(tmp_path / "file", "-m", "services.supervisor.stored_programs")
+    stored = _run(tmp_path / "file", "-m", "services.cli.main", "precompile")
 
-    assert stored.returncode == 1
-    assert "run this as the owner of that folder" in stored.stderr
+    assert stored.returncode == 2
+    assert "Run this as the owner of that folder" in stored.stderr
