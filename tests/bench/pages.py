@@ -20,6 +20,7 @@ from services.cli.capacity import FIGURES, render
 from services.cli.capacity_model import (
     CapacityFigures,
     ExpectedLoad,
+    ProjectCosts,
     UnitCost,
     changes_of_edge,
     changes_of_leader,
