@@ -34,7 +34,13 @@ FIGURES = CapacityFigures(
     table_mb=0.1,
     decoder_mb=30.0,
     projects=ProjectCosts(
-        server_mb=140.0, asleep_mb=0.5, awake_mb=200.0, awake_ms=20.0, wake_s=1.5, wake_cpu_s=0.9, front_ms=0.4
+        server_mb=140.0,
+        asleep_mb=0.5,
+        awake_mb=200.0,
+        awake_ms=20.0,
+        wake_s=1.5,
+        wake_cpu_s=0.9,
+        front_ms=0.4,
     ),
 )
 
