@@ -71,8 +71,7 @@ def main() -> int:
     except SettingsError as error:
         return _print_error(error)
     if "migrate" in names:  # a process of its own; the others were forked from loaded code
-        with stored_definitions("migrate"):
-            preload(names)
+        load_migrate()
     else:
         preload(names)
     wait_for_go()
@@ -122,6 +121,12 @@ def _starter(
     return start
 
 
+def load_migrate() -> None:
+    """Import what `migrate` needs."""
+    with stored_definitions("migrate"):
+        preload(["migrate"])
+
+
 def preload(names: Sequence[str]) -> None:
     """Import what these pools, or `migrate`, are going to need."""
     for module in _modules(names):
@@ -129,13 +134,20 @@ def preload(names: Sequence[str]) -> None:
 
 
 def warm_up(names: Sequence[str], settings: Settings) -> None:
-    """Load, in the process that pools are forked from, the ciphers of stored settings: they take 5 MB of each process that loads them
-    by itself.
+    """Do, in the process that pools are forked from, what they would all do: load the ciphers of stored settings, which take 5 MB of each
+    process that loads them by itself, and call `warm_up()` of those pools that have one.
     """
-    if names[0] not in ALONE:
-        from workers.settings.sealed_values import SettingsSealer
+    if names[0] in ALONE:
+        return
+    from workers.settings.sealed_values import SettingsSealer
 
-        SettingsSealer(settings.auth)
+    SettingsSealer(settings.auth)
+    for name in names:
+        pool_warm_up: Callable[[], None] | None = getattr(
+            importlib.import_module(POOLS[name]), "warm_up", None
+        )
+        if pool_warm_up is not None:
+            pool_warm_up()
 
 
 def _modules(names: Sequence[str]) -> list[str]:

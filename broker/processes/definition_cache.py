@@ -88,7 +88,7 @@ def stored_definitions(name: str, folder: Path | None = None) -> Iterator[Defini
 
     Programs that load different code use different names. `folder`: instead of the one of compiled code.
     """
-    cache = DefinitionCache(_path(name, folder))
+    cache = DefinitionCache(definitions_file(name, folder))
     compiler, engine = import_module("re._compiler"), import_module("_sre")
     compile_pattern = compiler.compile
     vars(dataclasses)["exec"] = _execute_stored(cache)
@@ -149,7 +149,8 @@ def _digest(kind: str, text: str) -> bytes:
     return blake2b(content, digest_size=_DIGEST_BYTES).digest()
 
 
-def _path(name: str, folder: Path | None) -> Path:
+def definitions_file(name: str, folder: Path | None = None) -> Path:
+    """Return the path of the file `name`, in the folder of compiled code unless another one is named."""
     compiled = Path(
         importlib.util.cache_from_source(__file__)
     )  # `module.cpython-311.pyc`: its middle names the interpreter

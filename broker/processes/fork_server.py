@@ -75,11 +75,7 @@ def main() -> int:
     pipe = int(os.environ.pop(READY_FD))
     supervisor = os.getppid()
     gc.disable()  # a collection while loading would find nothing to free
-    with stored_definitions("programs"):
-        _load_libraries()
-        for module, *arguments in programs:
-            _preload(module, arguments)
-        _warm_up(programs)
+    load_programs(programs)
     gc.enable()
     if (threads := threading.active_count()) > 1 or _kernel_threads() > 1:
         print(
@@ -96,6 +92,15 @@ def main() -> int:
     code = _run(order) if order is not None else 0
     del gaps  # until here: what they fill may not become free again
     return code
+
+
+def load_programs(programs: Sequence[Sequence[str]]) -> None:
+    """Import what these programs need, and do once what each would do."""
+    with stored_definitions("programs"):
+        _load_libraries()
+        for module, *arguments in programs:
+            _preload(module, arguments)
+        _warm_up(programs)
 
 
 def _load_libraries() -> None:

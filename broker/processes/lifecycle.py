@@ -67,6 +67,7 @@ class ManagedProcess:
         self._started_at = time.monotonic()
         self._is_ready = False
         self._steps: list[Step] = []
+        self._after_ready: list[Callable[[], object]] = []
         self._stop_requested = asyncio.Event()
         self._stopped = asyncio.Event()
         self._reason = ""
@@ -90,6 +91,12 @@ class ManagedProcess:
             except BrokenPipeError:
                 self.stop("the supervisor is gone")
         self._heartbeat = start_heartbeat(os.environ, pipe)
+        for begin in self._after_ready:
+            begin()
+
+    def on_ready(self, begin: Callable[[], object]) -> None:
+        """Register what is called once this process is ready: it begins work that the start does not wait for."""
+        self._after_ready.append(begin)
 
     def on_drain(self, step: Step) -> None:
         """Register a step that is awaited before the exit; the last registered one is awaited first."""

@@ -15,7 +15,7 @@ from services.cli.after_reset import StderrReporter
 from services.cli.backup import named_project
 from services.cli.options import data_folder, parent_options, refuse
 from services.cli.output import Terminal
-from services.supervisor.branches.choice import chosen_branch
+from services.supervisor.branches.choice import ChosenBranch
 from services.supervisor.branches.create import CreatedBranch, create_branch
 from services.supervisor.branches.drafts import remove_drafts
 from services.supervisor.branches.listing import disk_use, find_branch, list_branches
@@ -281,16 +281,11 @@ def delete(data: Path | None, project: Path | None, name: str, yes: bool) -> Non
     click.secho(f"Deleted the branch {name}.", fg="green")
 
 
-def ensure_branch(
-    data: Path | None, project: Path | None, config: Path | None, name: str, report: Reporter
-) -> Path | None:
-    """Return the data folder that a start means: of the branch, which is created if it is missing, or `data`. Raises: SupervisorError."""
-    chosen = chosen_branch(data, project, name)
-    if chosen is None:
-        return data
-    if not chosen.exists:
-        _create(chosen.parent, chosen.name, data, project, config, chosen.git, report)
-    return chosen.folder.path
+def create_chosen(
+    chosen: ChosenBranch, data: Path | None, project: Path | None, config: Path | None, report: Reporter
+) -> None:
+    """Create the branch that a start means and that does not exist yet. Raises: SupervisorError."""
+    _create(chosen.parent, chosen.name, data, project, config, chosen.git, report)
 
 
 def _create(

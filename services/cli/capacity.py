@@ -68,6 +68,14 @@ def render(parts: list[PartNeed], target: float) -> str:
     "--share", type=click.FloatRange(0, 1), default=1.0, help="Share of the changes that an edge reads."
 )
 @click.option(
+    "--projects",
+    type=click.IntRange(0),
+    default=0,
+    help="Projects on one server (`headwater projects`); one has the load.",
+)
+@click.option("--awake", type=click.IntRange(1), default=1, help="Those of them that do not sleep.")
+@click.option("--wakes", type=click.FloatRange(0), default=0.0, help="Wakes of projects an hour.")
+@click.option(
     "--target",
     type=click.FloatRange(0.05, 1),
     default=0.6,
@@ -83,6 +91,9 @@ def capacity(
     broadcasts: float,
     tables: int,
     share: float,
+    projects: int,
+    awake: int,
+    wakes: float,
     target: float,
 ) -> None:
     """Show the cores, memory, processes and connections that a load needs.
@@ -91,9 +102,12 @@ def capacity(
     """
     figures = read_figures()
     load = ExpectedLoad(
-        parse_rates(rates, requests, figures), sockets, changes, receivers, broadcasts, tables, share
-    )
+        parse_rates(rates, requests, figures), sockets, changes, receivers, broadcasts, tables, share,
+        projects, min(awake, max(projects, 1)), wakes,
+    )  # fmt: skip
     click.echo(render(needs(load, figures, target), target))
+    if projects:
+        click.echo(f"a request that wakes a project waits {figures.projects.wake_s:.1f} s for it")
     for benchmark, source in figures.sources.items():
         busy = "; the machine was busy: memory and CPU only" if benchmark in figures.busy else ""
         click.echo(f"measured by {benchmark}: {source}{busy}")

@@ -1,4 +1,4 @@
-"""What a load needs, from measured costs (pure): requests, sockets and row changes -> cores, memory, processes, connections.
+"""What a load needs, from measured costs (pure): requests, sockets, row changes and projects -> cores, memory, processes, connections.
 
 Every cost is CPU of one group of processes for one unit of work. A group needs the sum over its work; processes that use one
 core at most (edges, workers) are as many as keep each below the wanted utilisation. An edge reads every change of a table to
@@ -33,6 +33,21 @@ class UnitCost(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.edge + self.worker + self.nats + self.postgres + self.other
 
 
+class ProjectCosts(msgspec.Struct, frozen=True):
+    """What several projects on one server cost (`headwater projects`)."""
+
+    server_mb: float
+    """The front gateway, and the loaded code from which projects are started."""
+    asleep_mb: float
+    awake_mb: float
+    awake_ms: float
+    """CPU of an awake project without requests, in a second."""
+    wake_s: float
+    wake_cpu_s: float
+    front_ms: float
+    """CPU of the front gateway for a request."""
+
+
 class CapacityFigures(msgspec.Struct, frozen=True):
     """Measured costs, and where they come from (`capacity_figures.json`, written from recorded runs of the benchmarks)."""
 
@@ -56,6 +71,9 @@ class CapacityFigures(msgspec.Struct, frozen=True):
     worker_mb: float
     table_mb: float
     """Memory that a further table adds."""
+    decoder_mb: float
+    """Memory of a decoder of images, of which each renders one image at a time."""
+    projects: ProjectCosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +89,12 @@ class ExpectedLoad:
     tables: int = 0
     share: float = 1.0
     """Share of all changes that an edge reads: those of tables to which its sockets listen."""
+    projects: int = 0
+    """Projects on one server, behind its front gateway; 0 is a platform without one. One of them has the load, the others rest."""
+    awake: int = 1
+    """Those of them that do not sleep."""
+    wakes: float = 0.0
+    """Wakes of projects in an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +118,8 @@ def needs(load: ExpectedLoad, figures: CapacityFigures, target: float = 0.6) -> 
         1, edges * load.share
     )
     postgres = _sum(load, figures, "postgres") + load.changes * figures.change.postgres / 1000
+    rendering = load.rates.get("image", 0.0) * figures.requests["image"].other / 1000
+    decoders = math.ceil(rendering / target)
     sockets_mb = load.sockets * figures.socket_kib / 1024
     rest = max(0.0, figures.idle_mb - figures.edge_mb - figures.worker_mb) + load.tables * figures.table_mb
     return [
@@ -113,12 +139,37 @@ def needs(load: ExpectedLoad, figures: CapacityFigures, target: float = 0.6) -> 
             _LEADER_LIMIT.format(changes_of_leader(figures, target)) if slow_leader else "",
         ),
         PartNeed("NATS", nats, 1, 0.0),
-        PartNeed("functions, images", _sum(load, figures, "other"), 0, 0.0),
+        PartNeed("functions, images", _sum(load, figures, "other"), decoders, decoders * figures.decoder_mb),
         PartNeed("Postgres and the rest", postgres, 0, rest),
+        *(_of_projects(load, figures.projects, target) if load.projects else ()),
+    ]
+
+
+def _of_projects(load: ExpectedLoad, costs: ProjectCosts, target: float) -> list[PartNeed]:
+    """Return what the server of projects needs, and what the awake ones need beside the one that has the load."""
+    front = sum(load.rates.values()) * costs.front_ms / 1000
+    further = max(0, load.awake - 1)
+    asleep_mb = max(0, load.projects - load.awake) * costs.asleep_mb
+    most = target / max(costs.front_ms / 1000, 1e-9)
+    return [
+        PartNeed(
+            "front gateway",
+            front,
+            1,
+            costs.server_mb + asleep_mb,
+            _FRONT_LIMIT.format(most) if front > target else "",
+        ),
+        PartNeed(
+            "further awake projects", further * costs.awake_ms / 1000, further, further * costs.awake_mb
+        ),
+        PartNeed("wakes of projects", load.wakes / 3600 * costs.wake_cpu_s, 0, 0.0),
     ]
 
 
 _EDGE_LIMIT = "an edge reads {:,.0f} changes a second: let sockets of the same tables share edges (--share)"
+_FRONT_LIMIT = (
+    "one front gateway takes {:,.0f} requests a second: run busy projects as platforms of their own"
+)
 _LEADER_LIMIT = "one leader a database reads {:,.0f} changes a second: divide the tables among databases"
 
 

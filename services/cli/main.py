@@ -44,6 +44,7 @@ COMMANDS = (
     "storage",
     "capacity",
     "completion",
+    "precompile",
     "version",
 )
 """Each is the name of a module of `services/cli`, and of the command in it, with `_` for `-`."""

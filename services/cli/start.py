@@ -1,6 +1,7 @@
 """`headwater start`: run a platform in this terminal, or in the background."""
 
 import errno
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -9,10 +10,10 @@ import click
 
 from schemas.settings.remotes import REMOTE
 from schemas.system_errors import system_error_text
-from services.cli.branch import ensure_branch
 from services.cli.options import branch_option, parent_options, refuse
 from services.cli.output import Terminal
 from services.cli.s3_pair import with_s3_pair
+from services.supervisor.branches.choice import chosen_branch
 from services.supervisor.data_folder.folder import DataFolder, read_ports
 from services.supervisor.errors import SupervisorError
 from services.supervisor.launch import launch
@@ -167,7 +168,12 @@ def start(
     """
     terminal = Terminal(detached=detach)
     try:
-        data = ensure_branch(data, project, config, branch, terminal)
+        if (chosen := chosen_branch(data, project, branch)) is not None:
+            if not chosen.exists:  # its module is not loaded otherwise: it takes 2.5 MB of a running platform
+                importlib.import_module("services.cli.branch").create_chosen(
+                    chosen, data, project, config, terminal
+                )
+            data = chosen.folder.path
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
     options = {

@@ -12,9 +12,11 @@ Exit code 1: a workload costs more than 5 % more here in three of four pairs, or
 import argparse
 import asyncio
 import contextlib
+import http.client as http_client
 import json
 import os
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -232,7 +234,7 @@ def compare(
         requests = [known[name]() for _, known in sides]
         for (one, known), sent in zip(sides, requests, strict=True):
             if name in _NEEDS:
-                drive(("127.0.0.1", one.port), known[_NEEDS[name]](), 1, 3.0)
+                send_once(one.port, known[_NEEDS[name]]())
             drive(("127.0.0.1", one.port), sent, options.connections, 1.0)
         costs: tuple[list[float], list[float]] = ([], [])
         for pair in range(options.pairs):
@@ -253,6 +255,18 @@ def compare(
         )
         found[name] = ratios
     return found
+
+
+def send_once(port: int, requests: Sequence[bytes]) -> None:
+    """Send each request once, one after another. Raises: SystemExit where one fails."""
+    with socket.create_connection(("127.0.0.1", port), 60) as connection:
+        for request in requests:
+            connection.sendall(request)
+            response = http_client.HTTPResponse(connection)
+            response.begin()
+            content = response.read()
+            if response.status != 200:
+                raise SystemExit(f"{request[:80]!r}: {response.status} {content[:300]!r}")
 
 
 def slower(ratios: dict[str, list[float]]) -> list[str]:

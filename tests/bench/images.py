@@ -117,7 +117,7 @@ def in_process(source: bytes, rounds: int, figures: Figures) -> dict[str, float]
     return found
 
 
-async def threads_and_processes(path: Path, rounds: int) -> None:
+async def threads_and_processes(path: Path, rounds: int, figures: Figures) -> None:
     """Compare a thread of this process with a decoder process, for a large and for a tiny picture."""
     limits = DecoderLimits()
     decoders = DecoderProcesses(limits, processes=1, idle_timeout=600)
@@ -152,7 +152,9 @@ async def threads_and_processes(path: Path, rounds: int) -> None:
                 print(
                     f"{name:5} {label:8} {wall:7.2f} ms; CPU {here + there:7.2f} ms (here {here:.2f}, there {there:.2f})"
                 )
-    print(f"a decoder that rests: {_own_mb(decoders.pids[0]):.0f} MB of its own")
+    resting = _own_mb(decoders.pids[0])
+    print(f"a decoder that rests: {resting:.0f} MB of its own")
+    figures.add("a decoder that rests: memory", resting, "MB")
     await decoders.close()
 
 
@@ -269,8 +271,8 @@ def _own_mb(pid: int) -> float:
     return float(psutil.Process(pid).memory_full_info().uss) / 2**20
 
 
-async def _asynchronous(source: bytes, path: Path, rounds: int) -> None:
-    await threads_and_processes(path, rounds)
+async def _asynchronous(source: bytes, path: Path, rounds: int, figures: Figures) -> None:
+    await threads_and_processes(path, rounds, figures)
     async with running_server() as server:
         await over_the_broker(source, server, path.parent, rounds * 6)
 
@@ -298,7 +300,7 @@ def main() -> None:
         figures = Figures("images", BUDGETS)
         ours = in_process(source, asked.rounds, figures)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_asynchronous(source, path, asked.rounds))
+            runner.run(_asynchronous(source, path, asked.rounds, figures))
         if asked.sharp:
             with_sharp(path, asked.rounds, ours)
     figures.finish(asked.record)

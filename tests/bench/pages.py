@@ -20,6 +20,7 @@ from services.cli.capacity import FIGURES, render
 from services.cli.capacity_model import (
     CapacityFigures,
     ExpectedLoad,
+    ProjectCosts,
     UnitCost,
     changes_of_edge,
     changes_of_leader,
@@ -55,7 +56,7 @@ REQUESTS: dict[str, tuple[str, str]] = {
     "image": ("peers", "sharp, 12 MP to jpeg: our CPU"),
 }
 """Kinds of requests of `headwater capacity`, and the benchmark and figure of each."""
-BENCHMARKS = ("memory", "rest", "graphql", "auth", "storage", "growth", "peers")
+BENCHMARKS = ("memory", "rest", "graphql", "auth", "storage", "growth", "peers", "images", "projects")
 
 PAPER = {
     "sockets": ExpectedLoad({"read": 1000}, sockets=1_000_000, broadcasts=100_000),
@@ -97,6 +98,16 @@ def capacity_figures(lines: Mapping[str, HistoryLine]) -> CapacityFigures:
         edge_mb,
         value("growth", "memory of a further worker process of one pool"),
         max(0.0, value("growth", "memory of all processes: slope by tables")),
+        value("images", "a decoder that rests: memory"),
+        ProjectCosts(
+            value("projects", "server: memory"),
+            value("projects", "a sleeping project: memory"),
+            value("projects", "an awake project: memory"),
+            value("projects", "an awake project: CPU a second at rest"),
+            value("projects", "wake"),
+            value("projects", "wake: CPU"),
+            value("projects", "front: CPU"),
+        ),
     )
 
 

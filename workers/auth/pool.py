@@ -25,6 +25,7 @@ from workers.auth.administration.serve import serve_administration
 from workers.auth.build import key_file, with_keys
 from workers.auth.cleanup import sweep_forever
 from workers.auth.delivery.email.mail_services import LiveMailServices
+from workers.auth.delivery.templates import read_templates
 from workers.auth.http.context import EndpointContext
 from workers.auth.live_context import LiveAuthContext
 from workers.auth.worker import AuthWorker
@@ -36,6 +37,11 @@ LOGIN = "supabase_auth_admin"
 _PUBLISHED = "/.well-known/jwks.json"
 _LEAST_CONNECTIONS = 3
 """One transaction that sends an email, one that sends a text message, and one for everything else (`SendingSlots`)."""
+
+
+def warm_up() -> None:
+    """Parse the default templates of emails before processes are forked, which then share them."""
+    read_templates({}, ())
 
 
 class AuthServer:

@@ -46,6 +46,11 @@ class _CurrentState:
         self._replaced.set()
         self._replaced = asyncio.Event()
 
+    def read_ahead(self) -> None:
+        """Begin to read the catalogs, for which the first request would wait otherwise. After a failure that request reads them again."""
+        task = self._state.read_catalogs()
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # so it counts as seen
+
     async def wait_for_newer(self, stale: GraphQLState) -> bool:
         """Request a reload if `stale` is the current state, and wait up to `_RENEWAL_S`. Return whether a newer state came."""
         if self._state is stale:
@@ -82,3 +87,4 @@ async def serve_pool(resources: Resources) -> None:
         worker, resources.database, settings.gateway.max_body, current.get, current.wait_for_newer
     )
     await resources.serve(GRAPHQL, subscribable.answer)
+    resources.process.on_ready(current.read_ahead)

@@ -1,6 +1,6 @@
 """State of a GraphQL worker for one configuration and one catalog.
 
-The catalogs are read once for all roles, at the first request; the schema of a role is built at the role's first request.
+The catalogs are read once for all roles, at the first request or when the process is ready; the schema of a role is built at the role's first request.
 Each new catalog or configuration replaces the whole state, so its caches cannot be stale. Only parsed documents, which
 depend on neither, are shared by consecutive states.
 """
@@ -98,12 +98,16 @@ class GraphQLState:
             store_bounded(self._roles, name, result, _MOST_ROLES)
         return result
 
-    async def _build(self, name: str) -> RoleState:
+    def read_catalogs(self) -> asyncio.Task[CatalogSnapshot]:
+        """Return the task that reads the catalogs, started if it is not or has failed: at the first request, or earlier to save it the time."""
         if self._snapshot is None or (self._snapshot.done() and self._has_failed(self._snapshot)):
             self._snapshot = asyncio.create_task(
                 read(self._sessions, self.api.schemas), name="graphql catalogs"
             )
-        snapshot = await asyncio.shield(self._snapshot)
+        return self._snapshot
+
+    async def _build(self, name: str) -> RoleState:
+        snapshot = await asyncio.shield(self.read_catalogs())
         schema = await asyncio.to_thread(
             build,
             snapshot,

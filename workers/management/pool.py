@@ -25,6 +25,7 @@ from workers.management.interface.identity.authenticate import FACTOR_S
 from workers.management.interface.identity.seal_old_rows import seal_sessions
 from workers.management.interface.identity.store import execute, fetch_one
 from workers.management.interface.observations import AuditSwept, ManagementOperationFailed
+from workers.management.operations import operation_table
 from workers.management.worker import ManagementWorker
 from workers.project.project_folder import project_folder
 from workers.resources import Resources
@@ -32,6 +33,11 @@ from workers.resources import Resources
 _SWEEP_S = 3600.0
 _MAX_CALLS = 64
 """Requests to other pools that may wait for their answers at a time."""
+
+
+def warm_up() -> None:
+    """Build the table of operations before processes are forked, which then share it."""
+    operation_table()
 
 
 async def serve_pool(resources: Resources) -> None:

@@ -197,6 +197,21 @@ def test_the_steps_after_the_open_requests_have_time(drain_s: float, share_s: fl
     assert share_of_requests_s(drain_s) == share_s
 
 
+async def test_work_that_a_start_does_not_wait_for_begins_when_the_process_is_ready() -> None:
+    process = ManagedProcess("test", Settings())
+    seen: list[bool] = []
+
+    async def main(process: ManagedProcess) -> None:
+        process.on_ready(lambda: seen.append(process._is_ready))
+        assert seen == []
+        process.ready()
+        process.stop("the test is over")
+        await process.stopped()
+
+    assert await process.run(main) == OK
+    assert seen == [True]
+
+
 async def test_requests_may_take_less_when_steps_before_them_took_long() -> None:
     settings = Settings(pools=Pools(drain_timeout=10.0))
     process = ManagedProcess("test", settings)

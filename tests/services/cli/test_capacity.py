@@ -10,6 +10,7 @@ from services.cli.capacity_model import (
     CapacityFigures,
     ExpectedLoad,
     PartNeed,
+    ProjectCosts,
     UnitCost,
     changes_of_edge,
     changes_of_leader,
@@ -31,6 +32,16 @@ FIGURES = CapacityFigures(
     edge_mb=60.0,
     worker_mb=50.0,
     table_mb=0.1,
+    decoder_mb=30.0,
+    projects=ProjectCosts(
+        server_mb=140.0,
+        asleep_mb=0.5,
+        awake_mb=200.0,
+        awake_ms=20.0,
+        wake_s=1.5,
+        wake_cpu_s=0.9,
+        front_ms=0.4,
+    ),
 )
 
 
@@ -60,6 +71,7 @@ def test_requests_need_cores_of_each_part_and_processes_below_the_target() -> No
     }
     assert (parts["edges"].processes, parts["workers"].processes) == (3, 3)
     assert parts["workers"].memory_mb == 150
+    assert (parts["functions, images"].processes, parts["functions, images"].memory_mb) == (1, 30)
     assert connections(list(parts.values())) == 60
 
 
@@ -104,6 +116,17 @@ def test_tables_need_memory() -> None:
     assert many[part].memory_mb - idle[part].memory_mb == pytest.approx(100)
 
 
+def test_projects_need_a_front_gateway_and_memory_for_those_that_are_awake() -> None:
+    alone = _need(ExpectedLoad({"read": 1000}))
+    parts = _need(ExpectedLoad({"read": 1000}, projects=24, awake=4, wakes=40))
+
+    assert {name: parts[name] for name in alone} == alone
+    assert parts["front gateway"] == PartNeed("front gateway", pytest.approx(0.4), 1, 140 + 20 * 0.5)
+    assert parts["further awake projects"] == PartNeed("further awake projects", pytest.approx(0.06), 3, 600)
+    assert parts["wakes of projects"].cores == pytest.approx(0.01)
+    assert "1,250 requests" in _need(ExpectedLoad({"read": 1251}, projects=1))["front gateway"].limit
+
+
 def test_a_load_that_does_not_fit_is_named_in_the_lines() -> None:
     lines = render(needs(ExpectedLoad(changes=100_000), FIGURES, 0.5), 0.5)
 
@@ -123,11 +146,13 @@ def test_a_rate_that_cannot_be_read_says_what_to_write(text: str) -> None:
 
 def test_the_costs_of_this_version_give_an_answer() -> None:
     words = ["--requests", "1000", "--rate", "insert=50", "--sockets", "10000", "--changes", "100"]
+    words += ["--projects", "30", "--awake", "3"]
     shown = CliRunner().invoke(capacity, words)
 
     assert shown.exit_code == 0, shown.output
     assert "together" in shown.output
     assert "connections to Postgres" in shown.output
+    assert "a request that wakes a project waits" in shown.output
     assert all(f"measured by {name}: {text}" in shown.output for name, text in read_figures().sources.items())
 
 

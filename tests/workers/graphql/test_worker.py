@@ -1,5 +1,6 @@
 """Whole requests to a worker on a real database."""
 
+import asyncio
 import hashlib
 import json
 from urllib.parse import urlencode
@@ -593,3 +594,17 @@ async def test_a_name_that_stays_missing_causes_one_reload(service: GraphQLServi
     assert all(answer["data"] == {"b": 2} for answer in answers)
     assert all("operator does not exist" in answer["errors"][0]["message"] for answer in answers)
     assert len(looks) == 1
+
+
+async def test_catalogs_that_were_read_ahead_serve_the_first_request(service: GraphQLService) -> None:
+    fresh = GraphQLService.make(service.pool)
+    failed = fresh.state.read_catalogs()
+    failed.cancel()
+    await asyncio.wait([failed])
+
+    ahead = fresh.state.read_catalogs()
+    await ahead
+    await fresh.data("{ accountCollection { edges { cursor } } }")
+
+    assert ahead is not failed
+    assert fresh.state.read_catalogs() is ahead

@@ -1,5 +1,7 @@
 """The operations, listed by `operation_table`. A module here is one area; its `operations()` returns what it adds."""
 
+from functools import cache
+
 from workers.management.interface.operation import OperationTable
 from workers.management.operations import (
     account,
@@ -159,8 +161,9 @@ _AREAS = (
 )
 
 
+@cache
 def operation_table() -> OperationTable:
-    """Return all operations by name."""
+    """Return all operations by name: one table, built before the pools are forked, which share it (`workers/management/pool.py`)."""
     table = OperationTable()
     for area in _AREAS:
         for operation in area.operations():
