@@ -42,7 +42,7 @@ _CALLED_BY_OTHERS = frozenset({
     "handle_DATA", "handle_MAIL", "handle_starttag", "handle_endtag", "handle_data",  # aiosmtpd, html.parser
     "get_command", "list_commands",  # click
     "redirect_request",  # urllib
-    "leave_operation_definition", "get_implementations", "is_sub_type",  # graphql-core
+    "enter_inline_fragment", "leave_operation_definition", "get_implementations", "is_sub_type",  # graphql-core
     "bind_oauth", "bind_saml", "store_factors", "store_sessions", "store_providers",  # names put together
     "checksummed", "to_base58", "with_method", "without_second_factors", "is_count", "reset_repeats",  # tests
 })  # fmt: skip
