@@ -46,6 +46,7 @@ _SETTINGS = {
     **MANY_CLIENTS,
     "HEADWATER_AUTH_RATE_LIMIT_TOKEN_REFRESH": "0",
     "HEADWATER_AUTH_RATE_LIMIT_SIGN_IN_SIGN_UPS": "0",
+    "HEADWATER_REALTIME_MAX_BROADCASTS_PER_SECOND": "0",
 }
 _SMALL, _LARGE = 10_000, 1_000_000
 _NEEDS = {"download10k": "upload10k", "public10k": "upload10k", "download1m": "upload1m"}

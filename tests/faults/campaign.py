@@ -33,7 +33,8 @@ from tests.faults.uploaders import OBJECTS, make_bucket, stored_objects, upload
 from tests.faults.writers import MAIL, ROWS
 from tests.platforms.realtime_followers import following
 
-_WRITERS, _READERS, _UPLOADERS, _CALLERS = 5, 2, 3, 2
+_WRITERS, _READERS, _UPLOADERS, _CALLERS = 12, 2, 3, 2
+"""So many writers that they wait for the disk together (workers/database/connection_pool/shared_commits.py)."""
 _RESUMING, _PLAIN = 2, 1
 _HEAL_S, _SETTLE_S = 90.0, 60.0
 _LOOK_S = 0.2

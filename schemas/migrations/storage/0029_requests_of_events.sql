@@ -1,8 +1,8 @@
 -- Several uploads are written by one statement (workers/storage/uploads/grouped_inserts.py): each event keeps the id of its own request.
 -- as: supabase_storage_admin
 
--- What an event about an object tells; the way of the upload is told of uploads only. `storage.request_ids` maps versions to the ids of
--- their requests, where one transaction serves several.
+-- The payload of an event about an object; the way of the upload is part of events about uploads only. `storage.request_ids` maps versions
+-- to the ids of their requests, where one transaction serves several.
 create or replace function storage.object_payload(object storage.objects, event text) returns jsonb
 language sql stable as $$
   select pg_catalog.jsonb_build_object(
