@@ -243,6 +243,9 @@ def test_cursors_grow() -> None:
     assert 20 < int(next_cursor(first, 1_728_432_002.0, 20.0, random.Random(1))) <= 3620
 
 
+UUID = "12345678-9abc-4def-8123-456789abcdef"
+
+
 @pytest.mark.parametrize(
     ("text", "equal"),
     [
@@ -256,9 +259,11 @@ def test_cursors_grow() -> None:
         ("coalesce(a = 'x' and b = 'y', true)", {}),
         ("lower(a) = 'x' and 'x' = b", {}),
         (" and ".join([*["b is not null"] * 1500, "a = 'x'"]), {"a": "x"}),
+        (f"u = '{UUID}'", {"u": UUID}),
+        (f"u = '{UUID[:4]}-{UUID[4:23]}{UUID[24:]}'", {}),  # the same value and length, with another hyphen
     ],
 )
 def test_columns_that_must_equal_a_constant_are_found(text: str, equal: dict[str, str]) -> None:
-    types = {"a": "text", "b": "varchar", "id": "int8"}
+    types = {"a": "text", "b": "varchar", "id": "int8", "u": "uuid"}
 
     assert equal_columns(parse_where(text, allows_subqueries=False), types, ("1", None)) == equal

@@ -4,6 +4,7 @@ A change of a row whose new value differs cannot bring the row in, so a shape th
 change costs does not grow with the shapes that it does not concern. Only types are taken whose texts are equal where the values are.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from workers.sync.where.pieces import ColumnRef, ParamRef, Piece, Pieces, Value, Word
@@ -11,6 +12,8 @@ from workers.sync.where.pieces import ColumnRef, ParamRef, Piece, Pieces, Value,
 _NUMBERS = frozenset({"int2", "int4", "int8"})
 _TEXTS = frozenset({"text", "varchar"})
 COMPARABLE = _NUMBERS | _TEXTS | {"uuid"}
+_PRINTED_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""A uuid as Postgres prints it; it reads a hyphen behind any four digits, braces and capital letters as well."""
 
 
 def equal_columns(pieces: Pieces, types: Mapping[str, str], params: Sequence[str | None]) -> dict[str, str]:
@@ -77,5 +80,4 @@ def _canonical(text: str, kind: str) -> str | None:
     if kind in _NUMBERS:
         is_plain = text.isascii() and text.isdigit() and len(text) < 19 and (text == "0" or text[0] != "0")
         return text if is_plain else None
-    is_uuid = len(text) == 36 and text == text.lower() and text.replace("-", "").isalnum()
-    return text if is_uuid else None
+    return text if _PRINTED_UUID.fullmatch(text) else None
