@@ -259,7 +259,7 @@ async def test_a_connection_that_does_not_stop_is_dropped(database):
 async def test_callers_get_their_own_answers_while_others_are_cancelled(database, runner):
     async def storm():
         chance = random.Random(7)
-        async with opened(database.login, 3, acquire_timeout=60) as pool:
+        async with opened(database.login, 3, acquire_timeout=600) as pool:
 
             async def caller(number):
                 text = "select json_agg(owner) from notes, pg_sleep(0.002)"
