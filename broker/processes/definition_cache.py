@@ -32,6 +32,9 @@ from typing import Any
 _DIGEST_BYTES = 16
 _MOST_BYTES = 16 * 1024 * 1024
 """Of the file; a larger one begins again with what the current start has compiled."""
+_FEW = 50
+"""What is less than this fraction (1 / 50) of the entries is not worth writing the file: some libraries write the alternatives of a pattern
+in random order, so that each start compiles a few that no other start has."""
 _FILE_NAME = sys.intern("<string>")
 """As `exec` names it; interned, so that all entries share one."""
 _NOT_STORED = re.DEBUG | re.LOCALE
@@ -68,8 +71,8 @@ class DefinitionCache:
         self.new[key] = marshal.dumps(value)
 
     def save(self) -> None:
-        """Write the file if an entry is new and Python may write compiled code; where that fails nothing is stored."""
-        if not self.new or sys.dont_write_bytecode:
+        """Write the file if more than a few entries are new and Python may write compiled code; where that fails nothing is stored."""
+        if len(self.new) * _FEW <= len(self._index) or sys.dont_write_bytecode:
             return
         is_full = len(self._block) > _MOST_BYTES
         index = {} if is_full else dict(self._index)

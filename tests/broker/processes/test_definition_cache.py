@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from broker.processes.definition_cache import DefinitionCache
+
 _PROGRAM = """
 import re, sys
 from dataclasses import dataclass
@@ -78,3 +82,24 @@ def test_a_file_that_is_damaged_or_of_another_interpreter_is_replaced(tmp_path: 
         path.write_bytes(content)
         assert _load(tmp_path) == (new, text)
         assert path.read_bytes() == whole
+
+
+def test_a_few_that_are_new_at_each_start_do_not_grow_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    path = tmp_path / "here.definitions"
+
+    def start(keys: range) -> int:
+        cache = DefinitionCache(path)
+        for key in keys:
+            if cache.get(b"%d" % key) is None:
+                cache.add(b"%d" % key, key)
+        cache.save()
+        return path.stat().st_size
+
+    size = start(range(200))
+
+    assert start(range(204)) == size
+    assert start(range(205)) > size
+    assert DefinitionCache(path).get(b"204") == 204
