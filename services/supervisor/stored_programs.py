@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def _programs() -> list[str]:
-    """Return every program that the fork server of a platform can be told to load. The processes that load them may not import the plan."""
+    """Return every program that the fork server of a platform may be asked to load. The processes that load them may not import the plan."""
     plan = importlib.import_module("services.supervisor.processes.plan")
     database = [name for name in plan.POOLS if name not in plan.SINGLE_POOLS]
     alone = [f"workers {name}" for name in (*plan.SINGLE_POOLS, "archive")]

@@ -133,7 +133,7 @@ class AuthRequest:
 
     @property
     def _is_form(self) -> bool:
-        """Whether the body is a form. JSON may come under its type: `curl -d '{...}'` sends it unless told otherwise."""
+        """Whether the body is a form. JSON may come under its type: `curl -d '{...}'` sends it by itself."""
         kind = (header(self.http.headers, "content-type") or "").partition(";")[0].strip().lower()
         return kind == _FORM and not self.body.lstrip().startswith(b"{")
 

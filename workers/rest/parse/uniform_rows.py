@@ -48,7 +48,7 @@ def first_names(body: bytes) -> tuple[str, ...] | None:
 
 
 def has_names(body: bytes, names: tuple[str, ...]) -> bool | None:
-    """Return whether an array's members are objects with just these keys; None if that cannot be told.
+    """Return whether an array's members are objects with just these keys; None if that is not certain.
 
     Raises: msgspec.DecodeError, UnicodeDecodeError, RecursionError for what is not JSON.
     """
