@@ -83,7 +83,7 @@ class SharedCommits:
     def stored(self, connection: PostgresConnection) -> asyncio.Future[None]:
         """Take over the connection of a transaction that committed without waiting; return what ends when it is stored.
 
-        The future raises: Disconnected if that is unknown.
+        The future raises: ServerSilent if that is unknown, which a request is answered with 504 (transactions/unknown_outcome.py).
         """
         waiter: asyncio.Future[None] = self._loop.create_future()
         self._group.append(waiter)
@@ -114,15 +114,13 @@ class SharedCommits:
 
     async def _store(self, connection: PostgresConnection, group: list[asyncio.Future[None]]) -> None:
         """Commit something after the group's commits, and wait until it is stored."""
-        problem, kind = "the task was cancelled", Disconnected
+        problem = "the task was cancelled"
         try:
             if self._store_text is None:
                 self._store_text = _store_text((await perform(connection, _FIND))[0])
             if group:
                 await self._write_something(connection)
             problem = ""
-        except ServerSilent as error:
-            problem, kind = str(error), ServerSilent
         except (DatabaseError, Disconnected) as error:
             problem = str(error)
         finally:
@@ -133,7 +131,7 @@ class SharedCommits:
                     continue
                 if problem:
                     unknown = f"whether the transaction is stored is unknown: {problem}"
-                    waiter.set_exception(kind(unknown))
+                    waiter.set_exception(ServerSilent(unknown))
                 else:
                     waiter.set_result(None)
             if self._connection is not None:

@@ -11,7 +11,7 @@ import pytest
 from tests.workers.database.connections import Database, opened, session_database, until, work
 from tests.workers.database.own_server import OwnServer, own_server
 from workers.database.connection_pool.pool import ConnectionPool
-from workers.database.errors import Disconnected
+from workers.database.errors import ServerSilent
 from workers.database.transactions.model import Statement
 
 WRITERS = 24
@@ -122,7 +122,7 @@ async def test_a_group_whose_storing_transaction_is_lost_is_in_doubt_and_the_nex
 
         in_doubt = [each for each in ended if isinstance(each, BaseException)]
         assert in_doubt
-        assert all(type(each) is Disconnected and "unknown" in str(each) for each in in_doubt)
+        assert all(type(each) is ServerSilent and "unknown" in str(each) for each in in_doubt)
         assert await asyncio.gather(*(write(pool, number) for number in range(WRITERS)))
 
 
