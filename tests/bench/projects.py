@@ -83,7 +83,7 @@ def _measure(root: Path, options: argparse.Namespace, figures: Figures) -> None:
     with psycopg.connect(values["DB_URL"], autocommit=True) as connection:
         connection.execute(_SCHEMA)
     platform = json.loads((root / "one" / ".headwater" / "state.json").read_text())
-    time.sleep(10)
+    time.sleep(10)  # what the start leaves to be done is over then; nothing announces that
     awake = _own(psutil.Process(platform["pid"]))
     memory, before = _pss(awake), _cpu(awake)
     time.sleep(_REST_S)  # it has to be idle: that is what is measured

@@ -163,7 +163,7 @@ class Transaction:
         await self._stored()
 
     async def _stored(self) -> None:
-        """Give the connection up, and wait until the transaction is stored, if it committed without waiting for that."""
+        """Hand the connection over, and wait until the transaction is stored, if it committed without waiting for that."""
         if self._is_shared and self._commits is not None and self.connection is not None:
             connection, self.connection = self.connection, None
             await or_unknown(self._commits.stored(connection))

@@ -13,7 +13,7 @@ _NUMBERS = frozenset({"int2", "int4", "int8"})
 _TEXTS = frozenset({"text", "varchar"})
 COMPARABLE = _NUMBERS | _TEXTS | {"uuid"}
 _PRINTED_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""A uuid as Postgres prints it; it reads a hyphen behind any four digits, braces and capital letters as well."""
+"""A uuid as Postgres prints it; it reads a hyphen after any four digits, braces and capital letters as well."""
 
 
 def equal_columns(pieces: Pieces, types: Mapping[str, str], params: Sequence[str | None]) -> dict[str, str]:

@@ -345,7 +345,7 @@ async def test_a_body_that_comes_later_is_read(gateway: RunningGateway, counts: 
 
 @pytest.fixture
 async def auth_gateway(nats: NatsServer) -> AsyncIterator[RunningGateway]:
-    """A gateway behind a trusted proxy, with pools of auth and functions that say what arrived."""
+    """A gateway behind a trusted proxy, with pools of auth and functions that answer with what arrived."""
     connection = await NatsConnection.open(nats.url, name="two pools")
     serving = [await serve(connection, pool, echo, concurrency=4, queue=64) for pool in (AUTH, FUNCTIONS)]
     settings, auth = (

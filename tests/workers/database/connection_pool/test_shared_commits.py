@@ -25,7 +25,7 @@ LEAVE_BEHIND = "select set_config('synchronous_commit', 'off', false) where curr
 
 @pytest.fixture(scope="module")
 async def own() -> AsyncIterator[OwnServer]:
-    """A server that writes commits which nobody waits for after ten seconds."""
+    """A server that writes asynchronous commits after ten seconds."""
     async with own_server(wal_writer_delay="10s", max_connections="40") as server:
         yield server
 

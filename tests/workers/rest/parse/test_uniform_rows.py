@@ -29,10 +29,10 @@ def test_keys_are_those_only_if_each_object_has_just_them(
 ) -> None:
     body = json.dumps(rows, ensure_ascii=is_ascii).encode()
 
-    told = has_names(body, tuple(names))
+    found = has_names(body, tuple(names))
 
-    assert told in (None, all(row.keys() == set(names) for row in rows))
-    assert told is not None or b"\\" in body or any(sign in name for name in names for sign in '"\\\n')
+    assert found in (None, all(row.keys() == set(names) for row in rows))
+    assert found is not None or b"\\" in body or any(sign in name for name in names for sign in '"\\\n')
 
 
 @given(_ROWS)
